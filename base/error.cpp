@@ -235,7 +235,7 @@ void rethrow_as_error(const std::filesystem::path& path, int64_t record, const c
                  .record = record,
                  .errno_value = number});
   } catch (const std::system_error& error) {
-    throw Error(ErrorCode::io, "the system refused what was asked of it",
+    throw Error(ErrorCode::io, "the system refused the request",
                 {.path = path.string(), .record = record, .errno_value = error.code().value()});
   }
 }

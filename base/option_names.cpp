@@ -140,7 +140,7 @@ void refuse_name(std::string_view what, std::string_view name, std::vector<std::
   }
   const std::string last = std::move(names.back());
   names.pop_back();
-  throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; there are {} and {}", what,
+  throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; expected one of {} and {}", what,
                  name, fmt::join(names, ", "), last);
 }
 

@@ -139,9 +139,8 @@ class Conversion {
     if (difference.empty()) return;
     is_refused_ = true;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("holds the beginning of another conversion: what differs is {}; give "
-                            "the source and the options it was begun with, or run without "
-                            "{} to start over",
+                fmt::format("has an unfinished conversion that differs in {}; give the source and "
+                            "the options that it was begun with, or run without {} to start over",
                             difference, option_on("resume")),
                 {.path = name_.string(), .subject = ErrorSubject::destination});
   }
@@ -226,7 +225,7 @@ class Conversion {
   std::string with = option_on("resume");
   if (code == ErrorCode::not_found) {
     // The source is no longer what was listed, and a shorter list would be another conversion.
-    first = "bring back what was there";
+    first = "restore the old file";
   } else if (error.context().subject == ErrorSubject::sample && !is_of_system) {
     if (!can_skip) throw Error(error);
     with = option_set("bad_samples", "skip") + " and " + with;
@@ -235,9 +234,9 @@ class Conversion {
   }
   if (conversion.finished_of_planned(0).empty()) throw Error(error);
   throw error.with_remedy(
-      fmt::format("{}{}: {}run it again with {} to go on", own.empty() ? "" : own + "; ",
+      fmt::format("{}{}: {}run it again with {} to continue", own.empty() ? "" : own + "; ",
                   !num_shards        ? "what is finished stays"
-                  : *num_shards == 0 ? "the archive has been read and all of it is kept"
+                  : *num_shards == 0 ? "the archive was read completely, and its pictures are kept"
                                      : conversion.finished_of_planned(*num_shards),
                   first.empty() ? "" : first + ", then ", with));
 }

@@ -68,7 +68,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
       const double percent =
           100.0 * static_cast<double>(count) / static_cast<double>(std::max<int64_t>(num_bytes, 1));
       constexpr double kSuspicious = 0.1;
-      note(fmt::format("{}{} of {} bytes ({:.2g} %) are no UTF-8 and became U+FFFD{}",
+      note(fmt::format("{}{} of {} bytes ({:.2g} %) are not UTF-8 and became U+FFFD{}",
                        percent > kSuspicious ? "warning: " : "", count, num_bytes, percent,
                        percent > kSuspicious
                            ? "; if the texts are Latin-1 or another encoding, convert them first, "
@@ -93,11 +93,10 @@ void look_at_destination(const fs::path& destination, const ConvertOptions& opti
 
 void check_reads(const fs::path& destination, const ConvertOptions& options) {
   if (!is_in_store(destination) || options.read != ReadMode::gather) return;
-  throw argument_error(
-      "read", fmt::format("{} needs a folder as destination: the files through which the source "
-                          "would be read once lie beside the shards, and a store has no place for "
-                          "them; leave it out",
-                          option_set("read", to_string(options.read))));
+  throw argument_error("read",
+                       fmt::format("{} needs a folder as destination: it writes temporary files "
+                                   "beside the shards, which a store cannot hold; leave it out",
+                                   option_set("read", to_string(options.read))));
 }
 
 // Whether a part is made whose place is that of all parts.

@@ -274,8 +274,8 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                                    const ConvertOptions& options) {
   const auto refuse = [&folder](const std::string& words) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "already holds a data set, of another conversion: what differs is {}; remove it "
-                   "or give another folder",
+                   "already holds a data set of a conversion that differs in {}; remove it or give "
+                   "another folder",
                    words);
   };
   FinishedReport report = read_finished(folder / kReportFile);

@@ -67,7 +67,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   command->add_flag("--json", target.json, "Print JSON instead of text");
   command
       ->add_option("--max-record", target.reader.max_record_bytes,
-                   "Largest record that is read; a damaged file cannot claim more memory than this")
+                   "Largest record to read; so a damaged file cannot use more memory than this")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->option_text("SIZE=256M");
@@ -78,13 +78,12 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 void add_choice_options(CLI::App& command, Target& target) {
   command
       .add_option("--where", target.where,
-                  "Only the records whose columns fulfil this condition, such as \"label in {1, "
-                  "5..9} and id "
-                  "!= 'x'\"; also == < <= > >= and 'not in'")
+                  "Only records whose columns fulfil this condition, such as \"label in {1, 5..9} "
+                  "and id != 'x'\"; also == < <= > >= and 'not in'")
       ->option_text("CONDITION");
   command
       .add_option("--indices", target.indices,
-                  "Only the records whose numbers are in this text file, in the order of the file")
+                  "Only records whose numbers are in this text file, in the order of the file")
       ->option_text("FILE");
 }
 
@@ -97,10 +96,10 @@ void add_picture_output(CLI::App& command, std::string& output) {
 
 void require_picture_output(const std::string& output, bool json) {
   if (output.empty() && json) {
-    throw CLI::ValidationError("--json", "say with --output where the picture goes");
+    throw CLI::ValidationError("--json", "give the file for the picture with --output");
   }
   if (output.empty() && stdout_is_terminal()) {
-    throw CLI::ValidationError("--output", "the picture is no text; give --output FILE.png");
+    throw CLI::ValidationError("--output", "the picture is not text; give --output FILE.png");
   }
 }
 

@@ -125,8 +125,8 @@ int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& e
   const bool is_started = environment(kStartedVariable).has_value();
   if (num_visible == 1 && is_own && !is_started) return 0;
   throw error_of(ErrorCode::not_found,
-                 "process {} of the {} on this machine sees {} GPU{}: there is none for it; start "
-                 "fewer processes on this machine, or give --device",
+                 "process {} of the {} on this machine sees {} GPU{}: this process gets none; "
+                 "start fewer processes on this machine, or give --device",
                  place.local_rank + 1, place.local_world_size, num_visible,
                  num_visible == 1 ? "" : "s");
 }

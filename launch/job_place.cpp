@@ -12,14 +12,14 @@ namespace {
 
 constexpr LaunchWords kPartWords = {
     .no_number =
-        "the environment variable {name} is '{value}', which is no number from 0 to 2147483647; "
-        "mend what starts the processes, or {detail}",
+        "the environment variable {name} is '{value}', which is not a number from 0 to 2147483647; "
+        "correct the program that starts the processes, or {detail}",
     .missing =
-        "the environment variable {other} is set, but {name} is not; mend what starts the "
-        "processes, or {detail}",
+        "the environment variable {other} is set, but {name} is not; correct the program that "
+        "starts the processes, or {detail}",
     .too_high =
-        "{name} is {value}, but {other} is only {other_value}; mend what starts the processes, or "
-        "{detail}",
+        "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
+        "processes, or {detail}",
     .rank_alone =
         "{name} is {value}, but no variable says how many processes were started; start them by "
         "mpirun, or {detail}",
@@ -63,8 +63,8 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   const int64_t count = v.required({kArrayCount}, kArrayTask);
   const int64_t step = v.number({kArrayStep}).value_or(1);
   if (step < 1 || count < 1 || task < first || task > last) {
-    refuse_part(v, fmt::format("{} is {}, which is none of an array of {} tasks from {} to {} in "
-                               "steps of {}; mend what starts the processes",
+    refuse_part(v, fmt::format("{} is {}, which is not in an array of {} tasks from {} to {} in "
+                               "steps of {}; correct the program that starts the processes",
                                kArrayTask, task, count, first, last, step));
   }
   const bool has_gaps = (last - first) / step + 1 != count || (last - first) % step != 0 ||
@@ -84,8 +84,8 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   std::string asked = kArrayTask;
   for (const LauncherNames& names : mpi_launchers()) asked += fmt::format(", {}", names.rank);
   const std::string looked_for = fmt::format(
-      "nothing says which process of how many this is: not set are {} and {}, and no srun has "
-      "started it ({})",
+      "the number of this process is unknown: {} and {} are not set, and no srun has started it "
+      "({})",
       asked, kTorchNames.rank, names_of_step(v).rank);
   if (const std::optional<std::string> job = v.text({"SLURM_JOB_ID"})) {
     refuse_part(v,

@@ -26,7 +26,8 @@ constexpr size_t kMaxHosts = 1 << 20;
 
 [[noreturn]] void refuse_host_list(std::string_view list) {
   throw error_of(ErrorCode::invalid_argument,
-                 "'{}' is no list of hosts as Slurm writes it, such as node[01-03,7],gpu1", list);
+                 "'{}' is not a list of hosts as Slurm writes it, such as node[01-03,7],gpu1",
+                 list);
 }
 
 // The next part of `rest` before a comma outside of brackets; takes it off.
@@ -180,8 +181,9 @@ bool find_local_place(const Variables& v, const LauncherNames& names, ProcessPla
   if (const char* const size_name = first_set(v, names.local_size, "LOCAL_WORLD_SIZE")) {
     place.local_world_size = int(v.required({size_name}));
     if (place.local_world_size > place.world_size) {
-      refuse_launch(fmt::format("{} is {}, but {} is only {}; mend what starts the processes",
-                                size_name, place.local_world_size, names.size, place.world_size));
+      refuse_launch(
+          fmt::format("{} is {}, but {} is only {}; correct the program that starts the processes",
+                      size_name, place.local_world_size, names.size, place.world_size));
     }
     place.local_rank = v.rank({rank_name}, place.local_world_size, size_name);
     return place.local_world_size == place.world_size;
@@ -277,10 +279,10 @@ ProcessPlace mpi_place(const Variables& v, bool needs_meeting_point) {
   }
   const std::optional<int> port = master_port(v);
   if (!job && !port) {
-    refuse_launch(fmt::format(
-        "nothing tells this MPI job from others, which would meet at the same port; give a free "
-        "one in MASTER_PORT by {}",
-        names.how_to_give));
+    refuse_launch(
+        fmt::format("this MPI job cannot be distinguished from others, which would use the same "
+                    "port; give a free one in MASTER_PORT with {}",
+                    names.how_to_give));
   }
   if (!job) place.key_prefix = fmt::format("ffkit/port{}", *port);
   place.meeting_point = tcp_meeting_point(*host, port ? *port : port_of_job(*job));
@@ -307,22 +309,22 @@ constexpr EnumName<Launcher> kLauncherNames[] = {
 
 constexpr LaunchWords kTrainingWords = {
     .no_number =
-        "the environment variable {name} is '{value}', which is no number; mend what starts the "
-        "processes, or give --launcher none to train with this process alone",
+        "the environment variable {name} is '{value}', which is not a number; correct the program "
+        "that starts the processes, or give --launcher none to train with only this process",
     .missing =
         "the environment variable {name} is not set, which the launcher {detail} needs; start "
         "fftrain by that launcher, or give --launcher none to train without it",
     .too_high =
-        "{name} is {value}, but {other} is only {other_value}; mend what starts the "
+        "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes",
     .rank_alone =
         "{name} is {value}, but no variable says how many processes were started; start them by "
         "mpirun, or give each RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or give "
-        "--launcher none to train with this process alone",
+        "--launcher none to train with only this process",
     .disagree = "name it, as --launcher torchrun, slurm, mpi, node or none",
     .too_large =
-        "the environment variable {name} is {value}, which is too large; mend what starts the "
-        "processes"};
+        "the environment variable {name} is {value}, which is too large; correct the program that "
+        "starts the processes"};
 
 // Where nobody has said which launcher it is.
 constexpr LaunchWords kFindingWords = [] {
@@ -434,7 +436,7 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
     start_on_machine(num_processes, plan);
   }
   if (plan.place.world_size < 1)
-    refuse_launch("the environment says that there are no processes; mend what starts them");
+    refuse_launch("the environment says that there are no processes; correct the launcher");
   apply_init_method(options.init_method, plan.place);
   if (plan.place.world_size == 1) plan.place.meeting_point.clear();
   plan.place.backend = options.backend;

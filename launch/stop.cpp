@@ -14,6 +14,8 @@
 
 #include <ffkit/launch/stop.h>
 
+#include "base/machine/signals_blocked.h"
+#include "base/machine/wait_check.h"
 #include "waiting.h"
 
 namespace ffkit {
@@ -26,7 +28,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 sem_t asked;  // posted by each request while there is a thread that looks after waits
 std::atomic<bool> has_thread{false};
 
-struct Wait {
+struct WatchedWait {
   const Waiting* owner;
   const char* what;
   Clock::time_point start;
@@ -37,7 +39,7 @@ struct Wait {
 struct Waits {
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Wait> all;
+  std::vector<WatchedWait> all;
 };
 Waits& waits() {
   static auto* const waits = new Waits;
@@ -66,12 +68,8 @@ class WaitWatcher {
  public:
   WaitWatcher() {
     sem_init(&asked, 0, 0);
-    // Signals are for the other threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     has_thread.store(true);
   }
   ~WaitWatcher() {
@@ -96,7 +94,7 @@ class WaitWatcher {
       lock.lock();
       while (!is_over_ && stop_signal() != 0) {
         std::optional<Clock::time_point> next;
-        for (const Wait& wait : waits().all) {
+        for (const WatchedWait& wait : waits().all) {
           const Clock::time_point end = std::max(asked_at, wait.start) + wait.patience;
           if (Clock::now() >= end) leave(wait.what);
           next = next ? std::min(*next, end) : end;
@@ -134,11 +132,12 @@ Waiting::Waiting(const char* what, std::chrono::duration<double> patience) {
 
 Waiting::~Waiting() {
   std::lock_guard lock(waits().mutex);
-  std::erase_if(waits().all, [this](const Wait& wait) { return wait.owner == this; });
+  std::erase_if(waits().all, [this](const WatchedWait& wait) { return wait.owner == this; });
 }
 
 void stop_on_signals() {
   static const WaitWatcher watcher;
+  static const WaitCheck check(ends_waits_once([] { return stop_signal() != 0; }));
   for (const int signal : kStopSignals) {
     struct sigaction before {};
     const bool is_known = sigaction(signal, nullptr, &before) == 0;

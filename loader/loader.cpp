@@ -25,8 +25,8 @@ constexpr const char* kLessMemory =
 void warn_of_slow_jpeg(const WarningSink& sink) {
   if (jpeg_huffman_decoder() != JpegHuffmanDecoder::libjpeg_after_check) return;
   warn(sink,
-       "JPEGs are decoded by libjpeg alone, which is slower: the libjpeg of this process is not "
-       "the one that ffkit was built with; build ffkit again with its headers");
+       "JPEGs are decoded only by libjpeg, which is slower: the libjpeg of this process is not the "
+       "one that ffkit was built with; build ffkit again with its headers");
 }
 
 template <typename Impl>
@@ -274,7 +274,7 @@ void Loader::restore(const LoaderState& state) {
         parts.options.on_warning,
         parts.dataset.path().string() +
             ": the loader's state was saved when RandomResizedCrop and RandomCrop mirrored half of "
-            "the pictures unless told otherwise; this loader's crops mirror none: to go on as "
+            "the pictures unless told otherwise; this loader's crops mirror none: to continue as "
             "before, give them flip_probability=0.5");
   }
   impl_->errors_only_of([&] { impl_->start(state.epoch, state.position, std::move(sampler)); });

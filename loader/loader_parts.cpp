@@ -200,7 +200,7 @@ Error LoaderParts::hanging_error(const ReadWatch::Work& work) const {
   return {
       ErrorCode::io,
       fmt::format("reading has not ended within {:g} s (io.read_timeout_s), the file system may "
-                  "hang; when it answers again, the loader can go on",
+                  "hang; when it answers again, the loader can continue",
                   options.io.read_timeout_s),
       context};
 }

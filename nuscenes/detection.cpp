@@ -53,6 +53,7 @@ GroundTruth read_ground_truth(const Dataset& split) {
       const Box box{.center = {n[0], n[1], n[2]},
                     .size = {n[3], n[4], n[5]},
                     .rotation = {n[6], n[7], n[8], n[9]}};
+      if (!has_extent(box)) continue;
       if (names.string(i) == kBicycleRack) sample.bicycle_racks.push_back(box);
       if (class_numbers[i] < 0 || class_numbers[i] >= std::ssize(kClasses)) continue;
       sample.boxes.push_back({.translation = box.center,
@@ -133,8 +134,8 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
     refuse_boxes(fmt::format(
-        "the results lack {} of the split's {} samples, first {}; give every sample "
-        "a list, empty where nothing was detected",
+        "the results lack {} of the split's {} samples, first {}; give every sample a list (an "
+        "empty one if nothing was detected)",
         num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token));
   }
   return found;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <ffkit/nuscenes/geometry.h>
@@ -42,6 +43,11 @@ Quaternion operator*(const Quaternion& a, const Quaternion& b) {
 Quaternion inverse(const Quaternion& q) {
   const double norm = squared_norm(q);
   return {q.w / norm, -q.x / norm, -q.y / norm, -q.z / norm};
+}
+
+bool is_rotation(const Quaternion& q) {
+  const double squared_length = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+  return squared_length > 1e-12 && squared_length < 1e12;
 }
 
 Matrix3 rotation_matrix(const Quaternion& q) {
@@ -125,6 +131,12 @@ Transform between_sensors(const Pose& sensor_to_ego, const Pose& ego_to_global,
   // large, and the order shows in the last bits.
   return inverse(make_transform(target_to_ego)) * inverse(make_transform(target_ego_to_global)) *
          make_transform(ego_to_global) * make_transform(sensor_to_ego);
+}
+
+bool has_extent(const Box& box) {
+  return is_rotation(box.rotation) &&
+         std::ranges::all_of(box.center, [](double at) { return std::isfinite(at); }) &&
+         std::ranges::all_of(box.size, [](double side) { return side > 0 && std::isfinite(side); });
 }
 
 Box move(const Box& box, const Pose& pose) {

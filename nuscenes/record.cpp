@@ -219,9 +219,10 @@ std::span<const std::string_view> splits_of_version(std::string_view version) {
   if (version == "v1.0-trainval") return kOfTrainval;
   if (version == "v1.0-test") return kOfTest;
   if (version == "v1.0-mini") return kOfMini;
-  throw error_of(ErrorCode::invalid_argument,
-                 "'{}' is no version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
-                 version);
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "'{}' is not a version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
+      version);
 }
 
 std::vector<std::string> scenes_of_split(std::string_view split) {
@@ -237,8 +238,8 @@ std::vector<std::string> scenes_of_split(std::string_view split) {
     }
     return scenes;
   }
-  throw error_of(ErrorCode::invalid_argument, "'{}' is no split of nuScenes; there are {}", split,
-                 fmt::join(names, ", "));
+  throw error_of(ErrorCode::invalid_argument, "'{}' is not a split of nuScenes; there are {}",
+                 split, fmt::join(names, ", "));
 }
 
 std::string split_there(const std::filesystem::path& folder, const std::string& split) {

@@ -156,7 +156,7 @@ std::string read_numbers(std::string_view name, ondemand::value value, bool may_
                          std::array<double, N>& out) {
   if (kind_of(value) != JsonKind::array) {
     skip(value);
-    return fmt::format("{} is no list of {} numbers", name, N);
+    return fmt::format("{} is not a list of {} numbers", name, N);
   }
   size_t count = 0;
   bool has_nan = false;
@@ -168,7 +168,7 @@ std::string read_numbers(std::string_view name, ondemand::value value, bool may_
     if (count < N) out[count] = read.value_or(0);
     ++count;
   }
-  if (has_others) return fmt::format("{} holds what is no number", name);
+  if (has_others) return fmt::format("{} holds what is not a number", name);
   if (count != N) return fmt::format("{} has {} numbers, expected {}", name, count, N);
   if (has_nan && !may_be_nan) return fmt::format("{} holds NaN", name);
   return "";
@@ -195,8 +195,9 @@ std::string join(const Names& names) {
 std::string read_sample_token(ondemand::value value, std::string_view token) {
   bool is_text = false;
   const std::string own = text_or_token(value, is_text);
-  return is_text && own == token ? ""
-                                 : fmt::format("sample_token is '{}', not that of its list", own);
+  return is_text && own == token
+             ? ""
+             : fmt::format("sample_token is '{}', but its list is of another sample", own);
 }
 
 std::string read_class(ondemand::value value, int& class_of_box) {
@@ -219,7 +220,7 @@ std::string read_attribute(ondemand::value value, int& attribute) {
 std::string read_score(ondemand::value value, double& score) {
   const std::string token(token_of(value));
   const std::optional<double> read = number_or_text(value);
-  if (!read) return fmt::format("detection_score is {}, which is no number", token);
+  if (!read) return fmt::format("detection_score is {}, which is not a number", token);
   if (std::isnan(*read)) return "detection_score is NaN";
   score = *read;
   return "";
@@ -229,7 +230,7 @@ std::string read_num_points(ondemand::value value, int64_t& num_points) {
   const std::string token(token_of(value));
   const std::optional<double> read = number_or_text(value);
   if (!read || !std::isfinite(*read))
-    return fmt::format("num_pts is {}, which is no number", token);
+    return fmt::format("num_pts is {}, which is not a number", token);
   num_points = static_cast<int64_t>(std::clamp(*read, -1e15, 1e15));
   return "";
 }
@@ -277,7 +278,7 @@ std::string read_member(size_t member, ondemand::value value, std::string_view t
 std::string read_box(ondemand::value value, std::string_view token, DetectionBox& box) {
   if (kind_of(value) != JsonKind::object) {
     skip(value);
-    return "is no object";
+    return "is not an object";
   }
   std::array<std::string, kMembers.size()> problems;
   unsigned seen = 0;
@@ -313,7 +314,7 @@ std::string read_boxes(ondemand::value value, SampleDetections& sample, std::str
   where = fmt::format("sample {}: ", sample.token);
   if (kind_of(value) != JsonKind::array) {
     skip(value);
-    return where + "is no list of boxes";
+    return where + "is not a list of boxes";
   }
   std::string first;
   for (ondemand::value item : value.get_array()) {
@@ -328,7 +329,7 @@ Results read_results(ondemand::value value, std::string& where) {
   Results results;
   if (kind_of(value) != JsonKind::object) {
     skip(value);
-    results.problem = "its member 'results' is no object of lists by sample token";
+    results.problem = "its member 'results' is not an object of lists by sample token";
     return results;
   }
   std::unordered_map<std::string, size_t> places;
@@ -385,7 +386,7 @@ Submission read_document(const simdjson::padded_string& text, std::string& where
   }
   const char* behind = nullptr;
   if (document.current_location().get(behind) != simdjson::OUT_OF_BOUNDS) {
-    throw_corrupt_submission("goes on behind the end of its JSON");
+    throw_corrupt_submission("continues after the end of its JSON");
   }
   if (!results || !has_meta) {
     throw_corrupt_submission(
@@ -424,7 +425,7 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
     submission = read_document(simdjson::padded_string::load(path.string()), where);
   } catch (const simdjson::simdjson_error& problem) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("{}is no JSON of detections: {}; see the format at "
+                fmt::format("{}is not JSON of detections: {}; see the format at "
                             "https://www.nuscenes.org/object-detection",
                             where, problem.what()),
                 context);

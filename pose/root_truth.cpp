@@ -168,7 +168,8 @@ std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size() || count < 0) {
     throw dataset_error(split.path(), ErrorCode::corrupt,
-                        "its manifest's '{}' is no number; convert the set again", kValidRootsFact);
+                        "its manifest's '{}' is not a number; convert the set again",
+                        kValidRootsFact);
   }
   return count;
 }
@@ -321,13 +322,14 @@ std::vector<double> numbers_of_entry(const std::filesystem::path& file, size_t n
                                      const Json& entry, const char* name, size_t count) {
   const Json& list = entry[name];
   if (!list.is_array() || list.size() != count) {
-    refuse_entry(file, number, fmt::format("has a {} that is no list of {} numbers", name, count));
+    refuse_entry(file, number,
+                 fmt::format("has a {} that is not a list of {} numbers", name, count));
   }
   std::vector<double> out;
   for (const Json& value : list) {
     if (!value.is_number()) {
       refuse_entry(file, number,
-                   fmt::format("has a {} that is no list of {} numbers", name, count));
+                   fmt::format("has a {} that is not a list of {} numbers", name, count));
     }
     out.push_back(value.get<double>());
     if (!std::isfinite(out.back())) {
@@ -344,11 +346,12 @@ bool entry_has(const Json& entry, const char* name) {
 
 RootResult result_of_entry(const std::filesystem::path& file, size_t number, const Json& entry) {
   if (!entry.is_object() || !entry_has(entry, "image_id") || !entry_has(entry, "root_cam")) {
-    refuse_entry(file, number, "is no object with image_id and root_cam");
+    refuse_entry(file, number, "is not an object with image_id and root_cam");
   }
   if (!entry["image_id"].is_number_integer()) {
-    refuse_entry(file, number,
-                 fmt::format("has the image_id {}, no whole number", entry["image_id"].dump()));
+    refuse_entry(
+        file, number,
+        fmt::format("has the image_id {}, which is not a whole number", entry["image_id"].dump()));
   }
   RootResult result{.image_id = entry["image_id"].get<int64_t>()};
   const std::vector<double> root = numbers_of_entry(file, number, entry, "root_cam", 3);
@@ -362,8 +365,9 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
   }
   if (entry_has(entry, "score")) {
     if (!entry["score"].is_number() || !std::isfinite(entry["score"].get<double>())) {
-      refuse_entry(file, number,
-                   fmt::format("has the score {}, no finite number", entry["score"].dump()));
+      refuse_entry(
+          file, number,
+          fmt::format("has the score {}, which is not a finite number", entry["score"].dump()));
     }
     result.score = entry["score"].get<double>();
   }
@@ -426,11 +430,11 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   try {
     entries = Json::parse(in);
   } catch (const Json::exception& error) {
-    throw error_at(path, ErrorCode::corrupt, "is no JSON: {}", error.what());
+    throw error_at(path, ErrorCode::corrupt, "is not valid JSON: {}", error.what());
   }
   if (!entries.is_array()) {
     throw error_at(path, ErrorCode::corrupt,
-                   "has no list of entries; results are one entry a person");
+                   "has no list of entries; results are one entry per person");
   }
   std::set<int64_t> pictures;
   for (const RootPerson& person : truth.persons) pictures.insert(person.image_id);
@@ -449,7 +453,7 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
                                      const std::filesystem::path& file) {
   if (results.size() != truth.persons.size()) {
     throw error_at(file, ErrorCode::corrupt,
-                   "has {} entries, but the split has {} persons; results are one entry a person",
+                   "has {} entries, but the split has {} persons; results are one entry per person",
                    results.size(), truth.persons.size());
   }
   std::map<int64_t, std::vector<const RootResult*>> of_picture;
@@ -464,7 +468,7 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
     if (entry == nullptr) {
       throw error_at(file, ErrorCode::corrupt,
                      "has no entry for person {} of the split, in picture {} with the box [{}, {}, "
-                     "{}, {}]; were the results made of other boxes?",
+                     "{}, {}]; were the results made from other boxes?",
                      i, person.image_id, person.box.x, person.box.y, person.box.width,
                      person.box.height);
     }
@@ -482,7 +486,7 @@ RootEvaluation evaluate_results(const std::vector<RootResult>& results, const Ro
   if (truth.num_valid_roots.value_or(0) == 0) return figures;
   std::vector<FoundRoot> found;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].score) refuse_entry(file, i, "has no score, by which entries are ordered");
+    if (!results[i].score) refuse_entry(file, i, "has no score, which orders the entries");
     found.push_back({results[i].image_id, results[i].root, *results[i].score});
   }
   figures.average_precision = root_average_precision(std::move(found), truth.valid_roots,

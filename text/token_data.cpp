@@ -26,7 +26,7 @@ TensorView vector_field(const RecordView& record, const Schema& schema, const ch
                         DType dtype) {
   TensorView view = record.tensor(schema.require(name));
   if (view.shape.size() != 1 || view.dtype != dtype) {
-    throw error_of(ErrorCode::corrupt, "field '{}' is no list of {} numbers", name,
+    throw error_of(ErrorCode::corrupt, "field '{}' is not a list of {} numbers", name,
                    to_string(dtype));
   }
   return view;
@@ -67,7 +67,7 @@ TokenFacts token_facts(const Dataset& split) {
   if (!is_token_schema(split.schema()) || size < 1 || end_of_text < 0 || end_of_text >= size) {
     throw dataset_error(
         split.path(), ErrorCode::invalid_argument,
-        "is no data set of tokens with a known vocabulary; make one with 'ffconvert text'");
+        "is not a data set of tokens with a known vocabulary; make one with 'ffconvert text'");
   }
   TokenFacts facts{.vocabulary_size = size, .end_of_text = static_cast<uint32_t>(end_of_text)};
   const auto tokenizer = manifest.options.find(kTokenizer);

@@ -108,7 +108,7 @@ std::string Tokenizer::document_note() const {
   };
   const std::string before = names(tables_->before), after = names(tables_->after);
   if (before.empty() && after.empty()) return {};
-  return fmt::format("each document {}{}{}{}, as the post_processor of the tokenizer says",
+  return fmt::format("each document {}{}{}{}, according to the post_processor of the tokenizer",
                      before.empty() ? "" : "begins with " + before,
                      before.empty() || after.empty() ? "" : " and ",
                      after.empty() ? "" : "ends with ", after);
@@ -165,10 +165,11 @@ uint32_t token_of_byte(const Tokenizer::Tables& tables, char byte) {
   const auto value = static_cast<unsigned char>(byte);
   const uint32_t token = tables.byte_tokens[value];
   if (token == kNoToken) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "the byte 0x{:02x} is no token of the vocabulary, which has {} tokens; take a "
-                   "tokenizer with all 256 bytes",
-                   value, tables.tokens.size());
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the byte 0x{:02x} is not a token of the vocabulary, which has {} tokens; take a "
+        "tokenizer with all 256 bytes",
+        value, tables.tokens.size());
   }
   return token;
 }

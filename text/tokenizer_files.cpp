@@ -22,7 +22,7 @@ using Tables = Tokenizer::Tables;
 
 void require_array(const Json& list, const char* name, const fs::path& path) {
   if (list.is_array()) return;
-  refuse_file(ErrorCode::corrupt, path, fmt::format("'{}' is no JSON array", name));
+  refuse_file(ErrorCode::corrupt, path, fmt::format("'{}' is not a JSON array", name));
 }
 
 void check_model(const Json& model, const fs::path& path) {
@@ -132,8 +132,8 @@ Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
   for (const AddedToken& token : tables.added) {
     if (token.id != tables.end_of_text || token.is_special) continue;
     refuse_file(ErrorCode::unsupported, path,
-                fmt::format("has '{}', the end of a text, as an added token that texts make; say "
-                            "\"special\": true of it in the file",
+                fmt::format("has '{}', the end of a text, as an added token that occurs in texts; "
+                            "set \"special\": true of it in the file",
                             printable(token.content)));
   }
   return tables;

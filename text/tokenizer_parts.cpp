@@ -110,7 +110,7 @@ void read_pre_tokenizer(const Json& json, Tables& tables, const fs::path& path) 
   reader.for_each_step(json, [&](const Json& step) {
     const std::string type = PartReader::type_of(step);
     if (is_done) {
-      refuse_kind(path, fmt::format("a pre_tokenizer of type \"{}\" behind ByteLevel", type));
+      refuse_kind(path, fmt::format("a pre_tokenizer of type \"{}\" after ByteLevel", type));
     }
     SplitStep made;
     if (type == "ByteLevel") {

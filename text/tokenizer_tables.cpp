@@ -204,10 +204,10 @@ bool is_off(const Json& value) {
 }
 
 void refuse_kind(const std::filesystem::path& path, const std::string& what) {
-  throw error_at(
-      path, ErrorCode::unsupported,
-      "has {}, which is not known; take a byte-level BPE like those of GPT-2, Llama 3 and Qwen",
-      printable(what));
+  throw error_at(path, ErrorCode::unsupported,
+                 "has {}, which ffkit does not support; use a byte-level BPE like those of GPT-2, "
+                 "Llama 3 and Qwen",
+                 printable(what));
 }
 
 void require_known(const Json& object, std::initializer_list<const char*> names,
@@ -229,14 +229,15 @@ Json parse_json(std::string_view text, const fs::path& path) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
-    refuse_file(ErrorCode::corrupt, path,
-                fmt::format("is no JSON: {}; fetch the file anew", printable(error.what())));
+    refuse_file(
+        ErrorCode::corrupt, path,
+        fmt::format("is not valid JSON: {}; fetch the file again", printable(error.what())));
   }
 }
 
 void require_object(const Json& json, const fs::path& path, const char* what) {
   if (json.is_object()) return;
-  refuse_file(ErrorCode::corrupt, path, fmt::format("{} is no JSON object", what));
+  refuse_file(ErrorCode::corrupt, path, fmt::format("{} is not a JSON object", what));
 }
 
 uint32_t VocabularyBuilder::number_of(const std::string& text, const Json& id) const {
@@ -278,7 +279,7 @@ void VocabularyBuilder::add(AddedToken token, const Json& id) {
   if (given != token.id) {
     refuse_file(ErrorCode::corrupt, path_,
                 fmt::format("the added token '{}' has the number {}, but Hugging Face's programs "
-                            "give it {}; write the file anew with them",
+                            "give it {}; write the file again with them",
                             printable(token.content), token.id, given));
   }
   if (std::ranges::find(added_, token.id, &AddedToken::id) != added_.end()) {
@@ -337,7 +338,7 @@ void MergeList::add(const std::string& left, const std::string& right, const std
   for (const std::string& text : {left, right, left + right}) {
     if (vocabulary_.id_of(text) != kNoToken) continue;
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is no token of the vocabulary; take both files of one "
+                fmt::format("{}: '{}' is not a token of the vocabulary; take both files of one "
                             "tokenizer",
                             place, printable(text)));
   }
@@ -350,7 +351,7 @@ void MergeList::add(std::string_view text, const std::string& place) {
   if (space == 0 || space == std::string_view::npos || space + 1 == text.size() ||
       text.find(' ', space + 1) != std::string_view::npos) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is no merge; it must be two tokens with a space between "
+                fmt::format("{}: '{}' is not a merge; it must be two tokens with a space between "
                             "them",
                             place, printable(text)));
   }

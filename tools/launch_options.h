@@ -22,8 +22,8 @@ inline void add_launch_options(CLI::App& app, LaunchOptions& l, const std::strin
   app.add_option("--dist-backend", l.backend, "gloo or nccl; default: nccl on GPUs, else gloo")
       ->check(CLI::IsMember({"gloo", "nccl", "mpi"}));
   app.add_option("--dist-init-method", l.init_method,
-                 "Meeting point of the processes: tcp://HOST:PORT, file:///PATH, env, or slurm: as "
-                 "Slurm's variables say");
+                 "Meeting point of the processes: tcp://HOST:PORT, file:///PATH, env, or slurm: "
+                 "from Slurm's variables");
   app.add_option("--dist-timeout", l.timeout_seconds, "Seconds that processes wait for each other")
       ->check(CLI::PositiveNumber);
 }

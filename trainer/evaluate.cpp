@@ -43,11 +43,11 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   source.start_epoch(0);
   // Those that compute a network together leave at the same batch.
   const auto is_stopped = [&] {
+    source.wait_for_batch();
     return mesh.same_data().sum(std::vector<double>{vote.is_stopped() ? 1.0 : 0.0})[0] > 0;
   };
   std::vector<double> counts(2);  // of batches with samples, and without
   while (!is_stopped()) {
-    if (mesh.world().is_alone() && !source.wait_for_batch()) break;  // asked to stop
     const std::optional<DeviceBatch> batch = source.next();
     if (!batch) break;
     ++counts[batch->size > 0 ? 0 : 1];
@@ -60,8 +60,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   if (vote.close()) return std::nullopt;
   counts = mesh.data().sum(counts);
   if (counts[0] == 0 && counts[1] > 0) {
-    throw Error(ErrorCode::corrupt,
-                "all samples that were to be evaluated are bad; the warnings say why");
+    throw Error(ErrorCode::corrupt, "all samples to evaluate are bad; see the warnings");
   }
   CommunicatorPeers peers(mesh.data());
   EvalResult result = evaluation->finish(peers);
@@ -135,12 +134,11 @@ EvalResult evaluate_file(const TrainOptions& given, const CheckpointInfo* stored
   }
   const std::optional<EvalResult> result =
       validate_model(*task, model, *val, options.amp, mesh, &output);
-  if (!result)
-    throw Error(ErrorCode::cancelled, "stopped when asked to, before the validation was over");
+  if (!result) throw Error(ErrorCode::cancelled, "stopped on request before the validation ended");
   const TaskEntry& entry = TaskRegistry::instance().find(options.task_name());
   std::string wrong = result->diverged;
   if (wrong.empty() && result->has_value(entry.best) && !std::isfinite(result->value(entry.best))) {
-    wrong = fmt::format("the validation gave {}, which is no number",
+    wrong = fmt::format("the validation gave {}, which is not a number",
                         metric_text(entry.best_metric(), result->value(entry.best)));
   }
   if (!wrong.empty()) throw error_at(file, ErrorCode::invalid_argument, wrong);
@@ -174,6 +172,10 @@ void check_files(const TaskEntry& task, const TrainOptions& options, const Progr
     require_place_for_file(output.results);
   }
   if (!output.confusion.empty()) {
+    if (output.confusion == output.results) {
+      throw error_at(output.confusion, ErrorCode::invalid_argument,
+                     "is named for the results as well; give another file");
+    }
     if (task.confusion_endings.empty()) {
       throw error_of(ErrorCode::unsupported,
                      "the task {} has no classes, and so no confusion matrix", task.name);
@@ -212,6 +214,10 @@ EvalResult evaluate_for(Purpose purpose, const TrainOptions& asked, const fs::pa
       }
       require_task(stored, file, options);
     }
+    if (options.data.empty()) {
+      throw error_at(file, ErrorCode::invalid_argument, "names no data set; give {}",
+                     option_name("data"));
+    }
     validate(options);
     const RunMesh mesh(options, communicator);
     const EvalResult result =
@@ -245,7 +251,7 @@ EvalResult predict(const TrainOptions& options, const fs::path& checkpoint,
                    const ProgressOutput& output, const ProcessPlace& place,
                    const std::optional<std::vector<std::string>>& given) {
   if (output.results.empty()) {
-    throw Error(ErrorCode::invalid_argument, "predictions need a file to be written to");
+    throw Error(ErrorCode::invalid_argument, "predictions need an output file");
   }
   return evaluate_for(Purpose::prediction, options, checkpoint, output, place, given);
 }

@@ -140,14 +140,17 @@ void write_export_script(const fs::path& script, const fs::path& weights,
 
 namespace {
 
+// Throws where `file` holds weights alone, which do not say what is asked for.
+const TaskEntry& task_of_run(const fs::path& file, bool is_alone, const CheckpointInfo& info,
+                             const char* asked_for) {
+  if (!is_alone) return TaskRegistry::instance().find(info.options.task_name());
+  throw error_at(file, ErrorCode::unsupported,
+                 "has only weights; {} of a run: give its work folder or checkpoint", asked_for);
+}
+
 // For a script beside the weights of `file`. Throws where there is none.
 PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointInfo& info) {
-  if (is_alone) {
-    throw error_at(file, ErrorCode::unsupported,
-                   "holds weights alone; a script is written from the options of a run: give its "
-                   "work folder or checkpoint");
-  }
-  const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+  const TaskEntry& task = task_of_run(file, is_alone, info, "a script needs the options");
   if (!task.python_model) {
     throw error_at(file, ErrorCode::unsupported,
                    "no library of Python has the network of the task {}, so there is no script to "
@@ -157,19 +160,18 @@ PythonModel python_model(const fs::path& file, bool is_alone, const CheckpointIn
   return task.python_model(info.options, info.facts);
 }
 
-// Gives the tensors of `file` the names that are asked for, and returns the files for them.
+// Gives the tensors of `file` the names that are asked for, and returns the files that belong
+// beside them.
 TaskFacts use_names(const fs::path& file, bool is_alone, const CheckpointInfo& info,
                     const ExportOptions& options, std::vector<NamedTensor>& tensors) {
-  if (options.names.empty()) return {};
-  if (is_alone) {
-    throw error_at(file, ErrorCode::unsupported,
-                   "holds weights alone; names of another library are given to those of a run: "
-                   "give its work folder or checkpoint");
-  }
-  const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
+  if (options.names.empty() && is_alone) return {};
+  const TaskEntry& task =
+      task_of_run(file, is_alone, info, "names of another library need the options");
+  if (options.names.empty())
+    return task.files_beside ? task.files_beside(info.options, info.facts) : TaskFacts();
   if (!task.use_names_of) {
     throw error_at(file, ErrorCode::unsupported,
-                   "the network of the task {} has names in one library alone; leave {} out",
+                   "the network of the task {} has names in only one library; leave {} out",
                    task.name, option_name("names"));
   }
   return task.use_names_of(info.options, info.facts, options.names, tensors);
@@ -196,11 +198,11 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));
-    const TaskFacts beside = use_names(file, is_alone, info, options, weights.tensors);
-    const bool is_folder =
-        to.filename() == "model.safetensors" || to.filename() == "pytorch_model.bin";
+    TaskFacts beside = use_names(file, is_alone, info, options, weights.tensors);
+    if (to.filename() != "model.safetensors" && to.filename() != "pytorch_model.bin")
+      beside.clear();
     for (const auto& [name, text] : beside) {
-      if (!is_folder || !fs::exists(to.parent_path() / name)) continue;
+      if (!fs::exists(to.parent_path() / name)) continue;
       throw error_at(to.parent_path() / name, ErrorCode::invalid_argument,
                      "exists, and is not replaced by that of the exported weights; export into an "
                      "empty folder");
@@ -222,18 +224,13 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
         json[name] = nlohmann::ordered_json::parse(text);
       write_durably(description, json_text(json) + "\n");
     }
-    for (const auto& [name, text] : beside) {
-      if (is_folder) write_durably(to.parent_path() / name, text);
-    }
+    for (const auto& [name, text] : beside) write_durably(to.parent_path() / name, text);
     if (options.lines != nullptr) {
       for (const std::string& note : notes_of(file, weights.notes))
         fmt::print(options.lines, "{}\n", note);
     }
     chosen.put_damaged_aside(say);
     if (python) write_export_script(script, to, *python);
-    if (is_alone) return;
-    const TaskEntry& task = TaskRegistry::instance().find(info.options.task_name());
-    if (task.write_beside) task.write_beside(info.options, info.facts, to);
   });
 }
 

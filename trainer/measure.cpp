@@ -153,14 +153,22 @@ double time_loader(Setting& s, const Task& task, BatchSource& loader) {
   return s.mesh.data().sum(std::vector<double>{rate})[0];
 }
 
+// What `measure` finds with the setting of the options.
+template <typename Measure>
+auto measured(const TrainOptions& options, const ProcessPlace& place, Measure measure) {
+  return with_torch_errors([&] {
+    validate(options);
+    const Waiting waiting("measuring", Waiting::kNothingToLose);
+    Setting setting(options, place);
+    return measure(setting);
+  });
+}
+
 }  // namespace
 
 double measure_model(const TrainOptions& options, BenchmarkMode mode, const ProgressOutput& output,
                      const ProcessPlace& place) {
-  return with_torch_errors([&] {
-    validate(options);
-    const Waiting waiting("measuring", Waiting::kNothingToLose);
-    Setting s(options, place);
+  return measured(options, place, [&](Setting& s) {
     const std::unique_ptr<Task> task = s.open_task(/*has_data=*/false);
     double rate = 0;
     if (mode == BenchmarkMode::step) {
@@ -178,7 +186,7 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
       rate = s.mesh.data().sum(std::vector<double>{meter.units_per_second()})[0];
     }
     say(output, s.communicator,
-        fmt::format("model alone, {}: {} {}/s",
+        fmt::format("only the model, {}: {} {}/s",
                     mode == BenchmarkMode::step ? "training step" : "forward", text_of(rate),
                     s.entry.units));
     return rate;
@@ -187,16 +195,13 @@ double measure_model(const TrainOptions& options, BenchmarkMode mode, const Prog
 
 double measure_loader(const TrainOptions& options, const ProgressOutput& output,
                       const ProcessPlace& place) {
-  return with_torch_errors([&] {
-    validate(options);
-    const Waiting waiting("measuring", Waiting::kNothingToLose);
-    Setting s(options, place);
+  return measured(options, place, [&](Setting& s) {
     const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);
     const std::unique_ptr<BatchSource> loader = task->training_batches(0);
     const double rate = time_loader(s, *task, *loader);
     const std::string verdict = loader->verdict();
     say(output, s.communicator,
-        fmt::format("loader alone: {} {}/s{}{}", text_of(rate), s.entry.units,
+        fmt::format("only the loader: {} {}/s{}{}", text_of(rate), s.entry.units,
                     verdict.empty() ? "" : "; ", verdict));
     return rate;
   });
@@ -204,10 +209,7 @@ double measure_loader(const TrainOptions& options, const ProgressOutput& output,
 
 Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput& output,
                               const ProcessPlace& place) {
-  return with_torch_errors([&] {
-    validate(options);
-    const Waiting waiting("measuring", Waiting::kNothingToLose);
-    Setting s(options, place);
+  return measured(options, place, [&](Setting& s) {
     Bottleneck out;
     {
       const std::unique_ptr<Task> task = s.open_task(/*has_data=*/true);

@@ -77,7 +77,7 @@ std::string GoodCheckpoint::put_aside() {
     } else {
       out = fmt::format(
           "; it was the first step after {}, whose weights may be the cause: an earlier checkpoint "
-          "with an empty work folder goes on from other ones",
+          "with an empty work folder continues from other ones",
           last_.string());
     }
   }

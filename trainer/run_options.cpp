@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -105,7 +106,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
   if (!is_left_open && now != before) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, but these options make it {} with "
-                            "{}; give {}, or {} to go on with {}",
+                            "{}; give {}, or {} to continue with {}",
                             before, samples, now, processes_text(world_size),
                             option_set("global_batch_size", std::to_string(before)),
                             option_name("accept_batch_change"), now),
@@ -115,7 +116,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a step of its run takes {} {}, which {} with {} "
                             "batches a step cannot share evenly; start another number of "
-                            "processes, or give {} to go on with {} a step",
+                            "processes, or give {} to continue with {} a step",
                             before, samples, processes_text(world_size), options.accumulate,
                             option_name("accept_batch_change"), now),
                 context);
@@ -224,29 +225,36 @@ void check_same_options(Communicator& communicator, const TrainOptions& options,
   fail_together(communicator, difference);
 }
 
+namespace {
+
+// `difference`: what is said where `own` is not what rank 0 has.
+void check_same(Communicator& communicator, const std::string& own,
+                const std::function<std::string(const std::string& first)>& difference) {
+  if (communicator.is_alone()) return;
+  const std::string first = communicator.broadcast(own);
+  fail_together(communicator, first == own ? "" : difference(first));
+}
+
+}  // namespace
+
 void check_same_data(Communicator& communicator, const std::string& fingerprint,
                      const DataFolders& data) {
-  if (communicator.is_alone()) return;
-  const std::string first = communicator.broadcast(fingerprint);
-  fail_together(communicator,
-                first == fingerprint
-                    ? ""
-                    : fmt::format("{} is on rank {} not the data set that rank 0 has; copy the "
-                                  "same one to all machines",
-                                  data.string(), communicator.rank()));
+  check_same(communicator, fingerprint, [&](const std::string&) {
+    return fmt::format(
+        "{} is on rank {} not the data set that rank 0 has; copy the same one to "
+        "all machines",
+        data.string(), communicator.rank());
+  });
 }
 
 void check_same_order(Communicator& communicator, const std::string& order) {
-  if (communicator.is_alone()) return;
-  const std::string first = communicator.broadcast(order);
-  fail_together(communicator,
-                first == order
-                    ? ""
-                    : fmt::format("rank {} takes its samples in the order '{}', and rank 0 in the "
-                                  "order '{}': one reads from a store and the other does not; "
-                                  "give all processes {}, or {}",
-                                  communicator.rank(), order, first, option_set("order", "shuffle"),
-                                  option_set("order", "windowed")));
+  check_same(communicator, order, [&](const std::string& first) {
+    return fmt::format(
+        "rank {} takes its samples in the order '{}', and rank 0 in the order '{}': one reads from "
+        "a store and the other does not; give all processes {}, or {}",
+        communicator.rank(), order, first, option_set("order", "shuffle"),
+        option_set("order", "windowed"));
+  });
 }
 
 }  // namespace ffkit

@@ -252,7 +252,7 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
       if (may_begin && !path.empty() && output.lines != nullptr)
         fmt::print(output.lines, "going on from {}\n", path.string());
       if (path.empty() && !start.from.damaged.empty())
-        say("no checkpoint is whole; the run begins anew");
+        say("no checkpoint is whole; the run begins again");
     });
     start.from.path = communicator.broadcast(start.from.path.string());
     info = communicator.broadcast(info);
@@ -260,7 +260,7 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
     if (file.empty()) {
       if (options.data.empty() && !options.dummy) {
         throw error_at(options.work_dir, ErrorCode::invalid_argument,
-                       "has no checkpoint to go on from, and no data were named to begin with");
+                       "has no checkpoint to continue from, and no --data to begin with");
       }
       validate(options);
       check_same_options(communicator, options);

@@ -129,7 +129,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   const std::string wrong = not_finite();
   if (!wrong.empty()) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   wrong + ": its run had diverged; go on from an earlier one");
+                   wrong + ": its run had diverged; continue from an earlier one");
   }
   const std::vector<std::string> others = differences(before, options_, TaskRegistry::instance());
   if (!others.empty())
@@ -263,7 +263,7 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
     if (!run_step(result.lr)) {
       if (!is_stopped_) break;
       take_losses(0);
-      state_.loader = train_->state();
+      state_.loader = before_step_;
       return std::nullopt;
     }
     // A line of metrics is of all its steps.
@@ -329,13 +329,10 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
 }
 
 bool TrainingRun::run_step(double lr) {
-  // Nothing of the step is done, and nobody else waits for it: a checkpoint may be written.
-  if (communicator_.is_alone() && !train_->wait_for_batch()) {
-    is_stopped_ = true;
-    return false;
-  }
   profiler_.before_step();
+  before_step_ = train_->state();
   std::optional<TrainingStep::Result> step = model_.step.run(*train_, state_.steps_done, lr);
+  is_stopped_ = model_.step.is_stopped();
   if (!step) return false;
   step_wait_ = step->wait_seconds;
   losses_.push_back(std::move(step->loss));
@@ -444,15 +441,15 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
   if (is_out_of_patience(stored, options_)) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
                    "its last {} validations were no better than that of epoch {}; give more "
-                   "{} to go on",
+                   "{} to continue",
                    options_.patience, stored.best_epoch, option_name("patience"));
   }
   if (is_finished(stored, options_)) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
                    options_.steps > 0
-                       ? fmt::format("its run has done {} of {} steps; give more {} to go on",
+                       ? fmt::format("its run has done {} of {} steps; give more {} to continue",
                                      stored.steps_done, options_.steps, option_name("steps"))
-                       : fmt::format("its run has done {} of {} epochs; give more {} to go on",
+                       : fmt::format("its run has done {} of {} epochs; give more {} to continue",
                                      stored.epochs_done, options_.epochs, option_name("epochs")));
   }
 }
@@ -461,7 +458,7 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
 void TrainingRun::require_judged(const EvalResult& last) const {
   if (!last.has_value(entry_.best) || std::isfinite(last.value(entry_.best))) return;
   throw error_of(
-      ErrorCode::invalid_argument, "the last validation gave {}, which is no number; {}{}",
+      ErrorCode::invalid_argument, "the last validation gave {}, which is not a number; {}{}",
       metric_text(entry_.best_metric(), last.value(entry_.best)),
       best_text(entry_, state_.best, state_.best_epoch),
       checkpoints_.last().empty() ? ""

@@ -107,6 +107,7 @@ class TrainingRun {
   std::unique_ptr<ModelAverage> average_;  // null without --ema-decay
   const RunLength length_;
   std::deque<HostScalar> losses_;  // of steps that were not looked at yet
+  LoaderState before_step_;        // of train_
   double step_wait_ = 0;           // seconds of the last step spent waiting for data
   // Rank 0's clock decides. All processes know it at the same step, as is_stopped_.
   bool is_checkpoint_due_ = false;

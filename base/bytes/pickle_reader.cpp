@@ -162,8 +162,8 @@ class Pickle::Parser {
       default:
         if (objects_ == Objects::as_values && execute_for_objects(opcode)) return;
         throw error_of(ErrorCode::unsupported,
-                       "the pickle holds more than plain values (opcode 0x{:02x} at byte {}); such "
-                       "pickles are never read here",
+                       "the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
+                       "ffkit does not read such pickles",
                        opcode, at_ - 1);
     }
   }
@@ -291,7 +291,7 @@ class Pickle::Parser {
   void require_value(Ref ref) const {
     if (ref == kOrderedDict) {
       throw Error(ErrorCode::unsupported,
-                  "the pickle holds a class; only plain values are read here");
+                  "the pickle holds a class; ffkit reads only plain values");
     }
   }
 
@@ -322,7 +322,7 @@ class Pickle::Parser {
     const Ref ref = top();
     require_value(ref);
     if (values_[ref].kind != kind)
-      throw_corrupt_pickle("something is added to what is no list or dict");
+      throw_corrupt_pickle("something is added that is not a list or dict");
     return ref;
   }
   void collect(Kind kind, size_t first) {
@@ -355,7 +355,7 @@ class Pickle::Parser {
     if (function == kOrderedDict && objects_ == Objects::as_values) return make_dict(arguments);
     if (objects_ == Objects::refused) {
       throw Error(ErrorCode::unsupported,
-                  "the pickle calls something; only plain values are read here");
+                  "the pickle calls something; ffkit reads only plain values");
     }
     require_value(function);
     push_container(Kind::call);
@@ -389,7 +389,7 @@ class Pickle::Parser {
       containers_.back() = {module, name};
     } else {
       throw error_of(ErrorCode::unsupported,
-                     "the pickle refers to {:.60}.{:.60}; only plain values are read here",
+                     "the pickle refers to {:.60}.{:.60}; ffkit reads only plain values",
                      module_text, name_text);
     }
   }

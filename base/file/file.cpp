@@ -200,7 +200,7 @@ void File::require_unbroken() const {
   if (!is_broken_) return;
   throw error_at(
       path_, ErrorCode::io,
-      "cannot go on writing after an earlier error; remove what was written and begin again");
+      "cannot continue writing after an earlier error; remove what was written and begin again");
 }
 
 void File::break_with(const char* what, int error) {
@@ -237,13 +237,13 @@ void require_local(const std::filesystem::path& path) {
                      "http, hf and file");
     }
     throw error_at(path, ErrorCode::unsupported,
-                   "is an address, but this is written to disks of this machine alone; give a "
+                   "is an address, but this can only be written to a disk of this machine; give a "
                    "path, and copy the result");
   }
   if (!is_known) return;
   throw error_at(path, ErrorCode::invalid_argument,
-                 "is an address that has lost a slash, as happens to one that is made a path; give "
-                 "it as text: {}:/{}",
+                 "is an address that has lost a slashbecause it was converted to a path; give it "
+                 "as text: {}:/{}",
                  text.substr(0, colon), text.substr(colon + 1));
 }
 
@@ -272,7 +272,7 @@ void require_place_for_file(const std::filesystem::path& path) {
   // A device or a pipe would be replaced: of a superuser, /dev/null.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
     throw error_at(path, ErrorCode::invalid_argument,
-                   "is no regular file; give the name of one, which is written as a whole");
+                   "is not a regular file; give the name of one, which is written as a whole");
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (::access((folder / ".").c_str(), W_OK | X_OK) != 0) {

@@ -3,6 +3,8 @@
 #include <shared_mutex>
 #include <utility>
 
+#include <ffkit/base/error.h>
+
 namespace ffkit {
 namespace {
 
@@ -27,6 +29,13 @@ WaitCheck::WaitCheck(Check check) {
 WaitCheck::~WaitCheck() {
   const std::scoped_lock lock(checks().mutex);
   checks().all.erase(place_);
+}
+
+WaitCheck::Check ends_waits_once(std::function<bool()> is_asked) {
+  return [is_asked = std::move(is_asked)](const Wait& wait) {
+    if (wait.is_over || wait.waited < kTimeToAnswer || !is_asked()) return;
+    throw Error(ErrorCode::cancelled, "stopped on request");
+  };
 }
 
 void check_wait(const Wait& wait) {

@@ -34,6 +34,9 @@ inline constexpr std::chrono::milliseconds kBetweenChecks{200};
 // A store that answers gets the time for it, also from who was told to stop: so it can clean up.
 inline constexpr std::chrono::milliseconds kTimeToAnswer{800};
 
+// A check that ends waits with Error(cancelled) once `is_asked` says so: of who was told to stop.
+WaitCheck::Check ends_waits_once(std::function<bool()> is_asked);
+
 // Calls every check that lives, and throws what one throws.
 void check_wait(const Wait& wait);
 

@@ -312,7 +312,7 @@ void OptionTable::check() const {
     if (!option.choices.empty() && !value.empty() &&
         std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
       require_built(option.left_out, value);
-      refuse_value(option, fmt::format("there is no {} '{}'; there are {}", option.name,
+      refuse_value(option, fmt::format("unknown {} '{}'; expected one of {}", option.name,
                                        printable(value), fmt::join(option.choices, ", ")));
     }
     for (const OptionPart& part : option.parts) {

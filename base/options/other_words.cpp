@@ -122,7 +122,7 @@ std::string words_on_name(std::string_view place, std::string_view word,
   if (ours.empty()) return "none does the same";
   if (ours.starts_with(": ")) return ours.substr(2);
   return is_old ? fmt::format("it is {} now", shown(ours))
-                : fmt::format("what does the same is {}", shown(ours));
+                : fmt::format("use instead {}", shown(ours));
 }
 
 }  // namespace ffkit

@@ -139,7 +139,7 @@ CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
   if (is_split_folder(from)) {
     if (!splits.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "is one split; say which splits of a data set only with its own folder",
+                  "is one split; to choose splits, give the folder of the data set",
                   {.path = absolute_name(from), .subject = ErrorSubject::argument});
     }
     plan.splits.push_back(split_at_place(from, ""));
@@ -175,13 +175,14 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
     for (const ListedObject& object : store->list(folder.address(), /*recursive=*/false).objects) {
       const std::string name = object.address.substr(folder.address().size() + 1);
       if (own.contains(object.address) || is_marker_name(name)) continue;
-      refuse_target(folder, fmt::format("holds '{}', which is no part of what is copied", name),
-                    "give another place, or take it away");
+      refuse_target(folder,
+                    fmt::format("holds '{}', which is not part of the copied data set", name),
+                    "give another place, or remove it");
     }
     const std::string manifest = folder.child(kManifestFile).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
-      refuse_target(folder, "holds another data set", "give another place, or take it away");
+      refuse_target(folder, "holds another data set", "give another place, or remove it");
     }
     target.manifests.push_back(manifest);
   }
@@ -281,7 +282,8 @@ class CopyMarker {
     if (found.plan != plan)
       refuse("an unfinished copy of other data is there", "give another place");
     if (!options.resume) {
-      refuse("an unfinished copy of the same data is there", "go on with " + option_on("resume"));
+      refuse("an unfinished copy of the same data is there",
+             "continue with " + option_on("resume"));
     }
   }
 
@@ -387,10 +389,11 @@ class ShardCopies {
     if (found->second == task.shard->file_bytes && is_listed_shard(target, *task.shard)) {
       return true;
     }
-    throw Error(ErrorCode::invalid_argument, "is there already, and is not the shard to be copied",
+    throw Error(ErrorCode::invalid_argument,
+                "exists already, and is not the shard that would be copied",
                 {.path = target.place.shown(),
                  .subject = ErrorSubject::destination,
-                 .remedy = "take it away, or give another place"});
+                 .remedy = "remove it, or give another place"});
   }
 
   const Place& from_;
@@ -420,7 +423,7 @@ void refuse_same_place(const Place& from, const Place& to) {
     return place.shown().starts_with(folder.shown() + "/");
   };
   std::string what;
-  if (from.shown() == to.shown()) what = "is what is to be copied";
+  if (from.shown() == to.shown()) what = "is the source of the copy";
   if (is_below(to, from)) what = fmt::format("lies in '{}'", from.shown());
   if (is_below(from, to)) what = fmt::format("holds '{}' already", from.shown());
   if (what.empty()) return;

@@ -38,7 +38,7 @@ class EndsReader : public RandomReader {
   void read_at(int64_t offset, std::span<std::byte> out, int64_t record) const override {
     const int64_t num_bytes = std::ssize(out);
     if (offset < 0 || offset + num_bytes > size_) {
-      throw Error(ErrorCode::corrupt, "ends before what is to be read of it",
+      throw Error(ErrorCode::corrupt, "ends too early",
                   {.path = path_.string(), .record = record, .offset = offset});
     }
     if (const int64_t end = size_ - std::ssize(end_); offset >= end) {

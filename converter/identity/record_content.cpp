@@ -41,7 +41,7 @@ template <typename Use>
 void for_files(const Field& field, std::span<const std::byte> raw, const Use& use) {
   if (is_file(field.type)) return use(raw);
   const auto items = parse_list(raw);
-  if (!items) throw Error(ErrorCode::corrupt, "is no list", {.name = field.name});
+  if (!items) throw Error(ErrorCode::corrupt, "is not a list", {.name = field.name});
   for (const std::span<const std::byte> item : *items) use(item);
 }
 

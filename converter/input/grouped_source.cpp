@@ -48,7 +48,7 @@ GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
       *options.by_files > 0
           ? std::to_string(*options.by_files)
           : fmt::format("about {} MB", GroupSize(options).num_bytes() / 1'000'000),
-      is_shuffled ? "; what is shuffled is the files, and the samples of each group" : ""));
+      is_shuffled ? "; the files are shuffled, and the samples within each group" : ""));
 }
 
 GroupOfFiles GroupedSource::group_of(size_t split, std::span<const int64_t> files) const {
@@ -115,10 +115,10 @@ void GroupedSource::require_same(const Source& source, const GroupOfFiles& group
     difference = "the classes are others";
   }
   if (difference.empty()) return;
-  throw source_error(path_, ErrorCode::unsupported,
-                     "{} do not fit to the first files: {}; convert without {}, or what differs on "
-                     "its own",
-                     words_of_group(group.files), difference, option_name("by_files"));
+  throw source_error(
+      path_, ErrorCode::unsupported,
+      "{} do not fit the first files: {}; convert without {}, or the files that differ on its own",
+      words_of_group(group.files), difference, option_name("by_files"));
 }
 
 Schema GroupedSource::split_schema(size_t split) const {
@@ -160,7 +160,7 @@ std::string GroupedSource::describe(size_t split, int64_t index) const {
 
 void GroupedSource::read(size_t split, int64_t index, RecordBuilder& record,
                          SampleBuffers& buffers) const {
-  if (is_of_files(split)) throw std::logic_error("a file of a GroupedSource is no sample");
+  if (is_of_files(split)) throw std::logic_error("a file of a GroupedSource is not a sample");
   rest_->read(behind(split), index, record, buffers);
 }
 
@@ -169,10 +169,10 @@ void require_as_listed(std::span<const SourceFile> files) {
     std::error_code missing;
     const FileStamp stamp = stamp_of(listed.path, missing);
     if (!missing && stamp == FileStamp{listed.num_bytes, listed.modified_ns}) continue;
-    throw source_error(listed.path, ErrorCode::not_found,
-                       missing ? "is gone since it was listed"
-                               : "was written to since it was listed, and half of the set would be "
-                                 "of before");
+    throw source_error(
+        listed.path, ErrorCode::not_found,
+        missing ? "is gone since it was listed"
+                : "was changed after it was listed, so the data set would mix old and new files");
   }
 }
 

@@ -59,7 +59,7 @@ ImageStorage as_they_are(StoreAs store, ExifUse exif) {
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {
   constexpr const char* kDct =
       "dct: JPEGs in a code that is decoded about twice as fast and takes about 15 % more bytes; "
-      "their files can be made again to the byte";
+      "the original files can be restored, byte by byte";
   const bool is_all = use == PictureUse::all;
   table.group("Pictures");
   if (is_all) {
@@ -72,7 +72,8 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
              "Resizes pictures whose shorter side has more than N pixels; others keep their bytes")
         .set_range_or_zero(1, kMaxSide);
     table
-        .add("jpeg-quality", storage.jpeg_quality, "JPEG quality of pictures that are encoded anew")
+        .add("jpeg-quality", storage.jpeg_quality,
+             "JPEG quality of pictures that are encoded again")
         .set_range(1, 100);
     table.add_choice(
         "store", storage.store, parse_store_as, names_in(kStoreAsNames),
@@ -95,10 +96,10 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
   }
   if (takes_exif || is_all) {
     table
-        .add_choice("exif", storage.exif, parse_exif_use, {"apply", "ignore"},
-                    "ignore: pixels as they are in the file, as torchvision takes them; apply: "
-                    "pictures that EXIF data turn or mirror are stored upright, encoded anew; "
-                    "DST/report.jsonl names them")
+        .add_choice(
+            "exif", storage.exif, parse_exif_use, {"apply", "ignore"},
+            "ignore: pixels as they are in the file, like torchvision; apply: pictures that EXIF "
+            "data turn or mirror are stored upright, encoded again; DST/report.jsonl names them")
         .is_offered = takes_exif;
   }
   if (is_all) {

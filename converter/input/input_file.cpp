@@ -38,7 +38,7 @@ FileStamp stamp_of(const PlacedObject& object) {
 // Half of it may be of before and half of it of after.
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
   throw error_at(path, ErrorCode::not_found,
-                 "was changed after it was listed; convert it when nothing writes to it");
+                 "was changed after it was listed; convert it when no program writes to it");
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ std::string read_source_text(const std::filesystem::path& path, int64_t max_byte
   if (!Place(path).is_in_store()) return read_whole_text(path, max_bytes);
   const InputFile file(path);
   if (file.size() > max_bytes) {
-    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, and may have {}",
+    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, but may have at most {}",
                    file.size(), max_bytes);
   }
   std::string text(static_cast<size_t>(file.size()), '\0');
@@ -158,10 +158,10 @@ std::string dangling_link(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   if (error == ELOOP) {
-    return fmt::format("is a link to '{}', which leads back to it; take it away", target);
+    return fmt::format("is a link to '{}', which leads back to it; remove it", target);
   }
-  return fmt::format(
-      "is a link to '{}', which is not there; bring that back, or take the link away", target);
+  return fmt::format("is a link to '{}', which is not there; restore it, or remove the link",
+                     target);
 }
 
 void refuse_dangling_link(const std::filesystem::path& path) {

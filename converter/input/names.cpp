@@ -1,7 +1,6 @@
 #include "input/names.h"
 
-#include <array>
-#include <cctype>
+#include "base/printable.h"
 
 namespace ffkit {
 namespace {
@@ -13,28 +12,15 @@ bool is_decimal(char c) {
 }  // namespace
 
 std::string split_called(std::string word) {
-  std::ranges::transform(word, word.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  word = in_lower_case(word);
   const size_t length = static_cast<size_t>(std::ranges::find_if(word, is_decimal) - word.begin());
   const std::string number = word.substr(length);
   if (!std::ranges::all_of(number, is_decimal)) return {};
   word.resize(length);
-  constexpr std::array<std::array<const char*, 2>, 12> kNames = {{{"train", "train"},
-                                                                  {"training", "train"},
-                                                                  {"val", "val"},
-                                                                  {"valid", "val"},
-                                                                  {"validation", "val"},
-                                                                  {"test", "test"},
-                                                                  {"testing", "test"},
-                                                                  {"dev", "dev"},
-                                                                  {"eval", "eval"},
-                                                                  {"trainval", "trainval"},
-                                                                  {"minival", "minival"},
-                                                                  {"testdev", "testdev"}}};
-  for (const auto& [written, name] : kNames) {
-    if (word == written) return name + number;
-  }
-  return {};
+  if (word == "training" || word == "testing") word.resize(word.size() - 3);
+  if (word == "valid" || word == "validation") word = "val";
+  const bool is_split = has_word("train val test dev eval trainval minival testdev", word);
+  return is_split ? word + number : std::string();
 }
 
 }  // namespace ffkit

@@ -71,11 +71,10 @@ void describe(ConvertOptions& options, OptionTable& table) {
                    "Order of the records. shuffle: training splits are shuffled with " +
                        option_name("seed") + "; sequential: the order of the source");
   table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
-  table.add_choice(
-      "bad-samples", options.bad_samples, parse_bad_samples, {"fail", "skip", "keep"},
-      "What happens to a sample that cannot be read. fail: the conversion fails; skip: the sample "
-      "(of texts the document) is left out; keep: its bytes are stored as they are. "
-      "DST/report.jsonl names each one");
+  table.add_choice("bad-samples", options.bad_samples, parse_bad_samples, {"fail", "skip", "keep"},
+                   "If a sample cannot be read: fail: the conversion fails; skip: the sample (for "
+                   "texts the document) is left out; keep: its bytes are stored as they are. "
+                   "DST/report.jsonl names each one");
   table
       .add("zstd", options.zstd_level,
            "Compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off. JPEG "
@@ -84,8 +83,8 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table
       .add("zstd-dictionary", options.zstd_dictionary_bytes,
            "With " + option_name("zstd") +
-               ": trains a dictionary of this size on the first records of each split, which helps "
-               "small records; usually 112K")
+               ": trains a dictionary of this size on the first records of each split, which makes "
+               "small records smaller; usually 112K")
       .set_size()
       .set_range_or_zero(256, kMaxDictionaryBytes);
   table.add_choice(
@@ -101,17 +100,16 @@ void describe(ConvertOptions& options, OptionTable& table) {
                        : fmt::format("{}/{}", options.part.index, options.part.count);
           },
           [&options](const std::string& text) { options.part = parse_part(text); },
-          "Makes only part i of n, for n machines; auto: by the task of a Slurm array, of srun, "
-          "mpirun or torchrun that this is. 'ffconvert merge DST PART...' joins parts in folders "
-          "of "
-          "their own; with auto, or where DST is an address, all parts have the same DST, and "
+          "Makes only part i of n, for n machines; auto: i and n come from the Slurm array, srun, "
+          "mpirun or torchrun. 'ffconvert merge DST PART...' joins parts that have separate "
+          "folders; with auto, or if DST is an address, all parts have the same DST, and "
           "'ffconvert merge DST' joins them")
       .set_type_name("i/n")
       .set_default("the whole");
   table.add("merge-when-complete", options.merge_when_complete,
             "With " + option_name("part") +
-                ": all parts have the same DST, and the last one to end joins them to what one "
-                "machine would have made");
+                ": all parts have the same DST, and the part that ends last joins them; the result "
+                "is that of one machine");
   table
       .add_words(
           "by-files",
@@ -119,33 +117,33 @@ void describe(ConvertOptions& options, OptionTable& table) {
             return options.by_files ? by_files_text(*options.by_files) : std::string();
           },
           [&options](const std::string& text) { options.by_files = parse_by_files(text); },
-          "For sources of very many samples in many files: lists the files alone and converts them "
-          "in groups of so many files, or, with auto, of about 128 MiB, or " +
+          "For sources of very many samples in many files: lists only the files and converts them "
+          "in groups of this many files, or, with auto, of about 128 MiB, or " +
               option_name("shard_size") +
-              " where that is less; memory is that of one group. What is shuffled is the files, "
-              "and the samples of a "
-              "group. Fields are those of the first group")
+              " if that is less; memory is needed for only one group. Files are shuffled, and "
+              "samples within a group. The first group determines the fields")
       .set_type_name("auto|N")
       .set_default("all samples are listed at once");
   table
       .add("only", options.only,
-           "Converts only the samples with these ids: a text file with one id on each line, as the "
-           "field 'id' of the records has them. Ids that no sample has are counted")
+           "Converts only the samples with these ids: a text file with one id per line; ids are "
+           "values of the field 'id'. Ids that no sample has are counted")
       .set_default("all samples");
   table
-      .add("max-record", options.max_record_bytes,
-           "Refuses longer records than this, as what reads the data set does unless it is given "
-           "the same")
+      .add(
+          "max-record", options.max_record_bytes,
+          "Refuses records longer than this; to read larger records, programs need the same option")
       .set_size()
       .set_range(1, 1LL << 60);
-  table.add("license", options.attribution.license,
-            "License of the data, which the manifest has and ffinspect info shows: \"CC BY 4.0\"");
+  table.add(
+      "license", options.attribution.license,
+      "License of the data, stored in the manifest and shown by ffinspect info: \"CC BY 4.0\"");
   table.add("data-source", options.attribution.source,
-            "Where the data come from, for the manifest: an address, a paper, a person");
-  table.add("note", options.attribution.note, "What else is to be known of the data");
+            "Origin of the data, stored in the manifest: an address, a paper, a person");
+  table.add("note", options.attribution.note, "Further notes on the data, stored in the manifest");
   table.add("resume", options.resume,
-            "Continues what the same command left in DST when it was stopped; begins when there is "
-            "nothing. Without it, what is left is removed first");
+            "Continues an interrupted run of the same command; begins if there is nothing in DST. "
+            "Without it, unfinished files in DST are removed first");
 }
 
 void validate(const ConvertOptions& options) {
@@ -165,10 +163,9 @@ void validate(const ConvertOptions& options) {
         "by_files", fmt::format("a group has {} files; it must have 1 or more", *options.by_files));
   }
   if (options.by_files && (!options.only.empty() || options.only_ids)) {
-    throw argument_error(
-        "by_files", fmt::format("{} and {} do not go together: ids are looked for in a list of all "
-                                "samples; leave one of them out",
-                                option_name("by_files"), option_name("only")));
+    throw argument_error("by_files", fmt::format("{} and {} cannot be combined, because ids need a "
+                                                 "list of all samples; leave one of them out",
+                                                 option_name("by_files"), option_name("only")));
   }
   if (!options.only.empty() && options.only_ids) {
     throw argument_error("only", "give the ids, or a file with them, not both");

@@ -10,6 +10,7 @@
 #include <ffkit/format/dataset.h>
 
 #include "base/file/file.h"
+#include "format/content_kind.h"
 #include "input/grouped_source.h"
 #include "input/input_file.h"
 #include "input/source_error.h"
@@ -20,8 +21,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Data of other libraries that no source reads, but Python does: what they are, and the lines that
-// convert them.
+// Data of other libraries that another source reads, or Python alone: what they are, and the lines
+// that convert them.
 
 constexpr size_t kHeadBytes = 1024;
 
@@ -44,13 +45,16 @@ constexpr const char* kCifar = "ffkit.convert.from_torch(torchvision.datasets.CI
 constexpr const char* kMnist =
     "ffkit.convert.from_torch(torchvision.datasets.MNIST(ROOT, train=True), DST)";
 
+constexpr const char* kParquet = "ffconvert parquet {0} DST";
+
 struct OtherData {
   // What the file has at `offset`; empty: its name alone tells.
   size_t offset;
   std::string_view bytes;
   std::string_view name;  // what its name begins or ends with; empty: any
   const char* what;
-  // The lines that load it, and the one that converts it; {0}: the file, {1}: its folder.
+  // The lines that load it, and the one that converts it, perhaps a call of ffconvert; {0}: the
+  // file, {1}: its folder.
   const char* load;
   const char* convert;
 };
@@ -66,15 +70,25 @@ constexpr std::array kOthers = {
     OtherData{0, "\x89HDF\r\n\x1A\n"sv, "", "an HDF5 file", "", kHdf5},
     OtherData{0, "\x93NUMPY"sv, "", "a NumPy array", kNumpy, kPictures},
     OtherData{0, "PK\x03\x04"sv, ".npz", "a file of NumPy arrays", kNumpy, kPairs},
+    OtherData{0, "PK\x03\x04"sv, ".pt", "a file of torch.save()",
+              "import torch; data = torch.load('{0}'); ", "ffkit.convert.from_iterable(data, DST)"},
     OtherData{0, "\x80"sv, "data_batch", "a Python pickle, as CIFAR-10 has them", "", kCifar},
     OtherData{0, "\x80"sv, "batches.meta", "a Python pickle, as CIFAR-10 has them", "", kCifar},
+    OtherData{0, "\x80"sv, "meta", "a Python pickle, as CIFAR-100 has them", "",
+              "ffkit.convert.from_torch(torchvision.datasets.CIFAR100(ROOT), DST)"},
     OtherData{0, "\x80"sv, "", "a Python pickle",
               "import pickle; data = pickle.load(open('{0}', 'rb')); ",
               "ffkit.convert.from_iterable(data, DST)"},
-    OtherData{0, ""sv, "train_X.bin", "pixels of STL-10", "",
-              "ffkit.convert.from_torch(torchvision.datasets.STL10(ROOT), DST)"},
-    OtherData{0, ""sv, "test_X.bin", "pixels of STL-10", "",
-              "ffkit.convert.from_torch(torchvision.datasets.STL10(ROOT, 'test'), DST)"},
+    OtherData{0, ""sv, "_X.bin", "pixels of STL-10", "",
+              "ffkit.convert.from_torch(torchvision.datasets.STL10(ROOT, SPLIT), DST)"},
+    OtherData{0, "PAR1"sv, "", "a parquet file", "", kParquet},
+    OtherData{0, "ARROW1"sv, "", "an Arrow file", "", kParquet},
+    OtherData{0, ""sv, ".arrow", "an Arrow file", "", kParquet},
+    OtherData{0, ""sv, "data.mdb", "an LMDB file", "", "ffconvert lmdb {1} DST"},
+    OtherData{0, ""sv, ".mds", "a shard of MosaicML Streaming", "", "ffconvert mds {1} DST"},
+    OtherData{0, ""sv, ".tfrecord", "a TFRecord file", "", "ffconvert tfrecord {1} DST"},
+    OtherData{0, ""sv, ".rec", "a RecordIO file", "", "ffconvert recordio {1} DST"},
+    OtherData{0, ""sv, ".beton", "a file of FFCV", "", "ffconvert beton {1} DST"},
     OtherData{0, ""sv, ".zarray", "part of a Zarr array", kZarr, kPictures},
     OtherData{0, ""sv, ".zgroup", "part of a Zarr group", kZarr, kPairs},
     OtherData{0, ""sv, "zarr.json", "part of a Zarr group", kZarr, kPairs},
@@ -102,26 +116,31 @@ std::string head_of(const fs::path& path) {
   return head;
 }
 
-std::string told(const fs::path& file) {
+// Of `kind` itself nothing, which has said what is wrong.
+std::string told(const fs::path& file, const std::string& kind) {
   const std::string name = file.filename().string();
   const std::string head = head_of(file);
   for (const OtherData& other : kOthers) {
-    if (!fits(other, name, head)) continue;
     const std::string lines = std::string(other.load) + other.convert;
+    if (!fits(other, name, head) || lines.starts_with("ffconvert " + kind)) continue;
     return fmt::format(
-        "is {}: in Python, {} converts it", other.what,
+        "is {}: {}{} converts it", other.what, lines.starts_with("ffconvert") ? "" : "in Python, ",
         fmt::format(fmt::runtime(lines), file.string(), file.parent_path().string()));
   }
-  return {};
+  const ContentKind content =
+      content_kind(std::as_bytes(std::span(head).first(std::min(head.size(), kContentHeadBytes))));
+  if (content < ContentKind::gzip || content > ContentKind::tar || kind != "folder") return {};
+  return fmt::format("is {}: unpack it; ffconvert webdataset converts WebDataset's tars",
+                     content_name(content));
 }
 
 // Of a file, or of a folder that holds such data, up to two folders below: "is an HDF5 file: in
 // Python, ffkit.convert.from_hdf5('x.h5', DST) converts it". First bytes count before names. Empty
 // for everything else, and for what cannot be read.
-std::string other_data(const fs::path& path) {
+std::string other_data(const fs::path& path, const std::string& kind) {
   constexpr size_t kMaxFiles = 64;
   try {
-    if (!is_folder_at(path)) return exists_at(path) ? told(path) : std::string();
+    if (!is_folder_at(path)) return exists_at(path) ? told(path, kind) : std::string();
     std::vector<fs::path> folders = {path};
     size_t num_files = 0;
     size_t num_above = 1;  // folders whose own folders are looked into, too: MNIST/raw
@@ -141,7 +160,7 @@ std::string other_data(const fs::path& path) {
       }
       for (const fs::path& file : files) {
         if (++num_files > kMaxFiles) return {};
-        if (std::string text = told(file); !text.empty()) {
+        if (std::string text = told(file, kind); !text.empty()) {
           return fmt::format("holds {}, which {}", file.filename().string(), text);
         }
       }
@@ -153,11 +172,11 @@ std::string other_data(const fs::path& path) {
 }
 
 // What is there instead of what a source looks for and has not found, or cannot read.
-std::string other_data_instead(const fs::path& path, const Error& error) {
+std::string other_data_instead(const fs::path& path, const std::string& kind, const Error& error) {
   if (path.empty() || error.context().subject != ErrorSubject::source) return {};
   const bool is_file = error.code() != ErrorCode::not_found;
   if (is_file && (error.code() == ErrorCode::io || is_folder_at(path))) return {};
-  return other_data(path);
+  return other_data(path, kind);
 }
 
 }  // namespace
@@ -223,7 +242,7 @@ std::unique_ptr<Source> KindConversion::open(const fs::path& path, const fs::pat
     try {
       return own_->open(arguments);
     } catch (const Error& error) {
-      const std::string other = other_data_instead(path, error);
+      const std::string other = other_data_instead(path, kind_.name, error);
       if (!other.empty()) throw error.with_remedy("it " + other);
       throw;
     }

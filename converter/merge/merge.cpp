@@ -45,12 +45,11 @@ Duplicates parse_duplicates(std::string_view name) {
 void describe(MergeOptions& options, OptionTable& table) {
   table.add_choice(
       "transfer", options.transfer, parse_shard_transfer, names_in(kShardTransferNames),
-      "How shards come into DST. link: hard links, and copies where they cannot be linked; move: "
-      "removes them from the sources when the result is safe on disk; copy: copies them");
-  table.add_choice(
-      "duplicates", options.duplicates, parse_duplicates, names_in(kDuplicatesNames),
-      "What becomes of records of SRC that are there already, by the bytes of the files that they "
-      "are made from. fail: nothing is joined; keep: they are there twice");
+      "How shards get into DST. link: hard links, or copies if links are impossible; move: removes "
+      "them from the sources when the result is safe on disk; copy: copies them");
+  table.add_choice("duplicates", options.duplicates, parse_duplicates, names_in(kDuplicatesNames),
+                   "If DST already has records that were made from the same bytes: fail: nothing "
+                   "is joined; keep: they are stored twice");
   table.add("duplicate-ids", options.duplicate_ids,
             "Writes the ids of such records to this file, one on each line");
 }
@@ -164,7 +163,7 @@ void remove_sources(const std::vector<PlannedSplit>& splits) try {
 } catch (const fs::filesystem_error& error) {
   throw io_error_at(
       error.path1(),
-      "cannot be removed; the result is complete, so remove what is left of the sources",
+      "cannot be removed; the result is complete, so remove the rest of the sources yourself",
       error.code().value());
 }
 

@@ -183,8 +183,8 @@ void require_apart(const SplitContents& added, const SplitContents& known,
   refuse_source(
       added.folder,
       fmt::format("{} of its {} records {} in {} already, made from the same {}: the first is {}, "
-                  "which is {} there. {} names a file for their ids, by which remove takes them "
-                  "out of this set, and {} takes them twice",
+                  "which is {} there. {} writes their ids to a file, with which 'remove' removes "
+                  "them from this set; {} keeps them twice",
                   twins.size(), added.num_records, twins.size() == 1 ? "is" : "are", known.name,
                   added.has_files ? "files" : "values", name_of(mine, first->added->record), other,
                   option_name("duplicate_ids"), option_set("duplicates", "keep")));

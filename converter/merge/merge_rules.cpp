@@ -69,12 +69,11 @@ PartRange part_range(const SourceShards& part) {
   if (found == part.manifest.options.end()) {
     refuse_source(
         part.folder,
-        "is no part of a conversion, but others are; merge those first, then merge the result");
+        "is not part of a conversion, but others are; merge those first, then merge the result");
   }
   const std::optional<PartRange> range = parse_part_range(found->second);
   if (!range) {
-    refuse_source(part.folder,
-                  fmt::format("does not say which shards it has: '{}'", found->second));
+    refuse_source(part.folder, fmt::format("does not list its shards: '{}'", found->second));
   }
   return *range;
 }
@@ -169,7 +168,7 @@ std::vector<std::string> splits_to_join(const fs::path& folder) {
     throw error_at(folder, ErrorCode::not_found, "there is no such folder; give a data set folder");
   }
   if (fs::exists(folder / kManifestFile))
-    refuse_source(folder, "is one split; give the folder it lies in");
+    refuse_source(folder, "is one split; give the folder of its data set");
   std::vector<std::string> splits = list_splits(folder);
   if (splits.empty()) {
     throw error_at(folder, ErrorCode::not_found,
@@ -263,10 +262,9 @@ void require_kept_references(const PlannedSplit& split) {
       !(split.is_new && std::ranges::all_of(split.sources, has(kPart)))) {
     refuse_source(
         split.sources.back().folder,
-        fmt::format(
-            "the records of split '{}' refer to each other by number, which would be others "
-            "afterwards: only the parts of one conversion can be joined",
-            split.name));
+        fmt::format("the records of split '{}' refer to each other by number, and a merge would "
+                    "change the numbers: only the parts of one conversion can be joined",
+                    split.name));
   }
 }
 

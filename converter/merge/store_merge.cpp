@@ -24,8 +24,7 @@ namespace {
 void require_finished(const std::vector<PartThere>& parts, const fs::path& data_set) {
   if (parts.empty()) {
     throw error_at(data_set, ErrorCode::not_found,
-                   "there are no parts of a conversion; they are made with {}",
-                   option_name("part"));
+                   "there are no parts of a conversion; make them with {}", option_name("part"));
   }
   for (const PartThere& part : parts) {
     if (part.is_finished) continue;
@@ -40,8 +39,8 @@ void require_finished(const std::vector<PartThere>& parts, const fs::path& data_
     const fs::path folder = folder_of_part(data_set, {.index = index, .count = count});
     if (std::ranges::find(parts, folder, &PartThere::folder) != parts.end()) continue;
     throw error_at(data_set, ErrorCode::invalid_argument,
-                   "only {} of {} parts are there; make the others, of which the first is {}",
-                   parts.size(), count, option_set("part", fmt::format("{}/{}", index, count)));
+                   "only {} of {} parts are there; make the missing ones, first {}", parts.size(),
+                   count, option_set("part", fmt::format("{}/{}", index, count)));
   }
 }
 

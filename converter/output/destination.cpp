@@ -74,8 +74,8 @@ bool Destination::judge_found(const std::string& foreign, bool holds_work) const
   }
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
-        fmt::format("holds the beginning of what 'ffconvert {}' makes, not of this conversion; "
-                    "run without {} to start over",
+        fmt::format("has an unfinished result of 'ffconvert {}', not of this conversion; run "
+                    "without {} to start over",
                     found_.kind, option_on("resume")));
   }
   // Cannot be continued.
@@ -83,7 +83,7 @@ bool Destination::judge_found(const std::string& foreign, bool holds_work) const
   if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split && holds_work) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
                        found_.command.empty()
-                           ? "finish it by what began it, with " + option_on("resume")
+                           ? "finish it with the program that began it and " + option_on("resume")
                            : "finish it with: " + found_.command));
   }
   return !found_unfinished_ || claim_.unfinished != Unfinished::go_on;

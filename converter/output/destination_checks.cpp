@@ -43,7 +43,7 @@ void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::pat
   for (const fs::path& root : roots) {
     if (is_inside(canonical, comparable(root))) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("lies inside '{}', which is being converted; give a folder outside",
+                  fmt::format("is inside '{}', which is being converted; give a folder outside",
                               root.string()),
                   {.path = destination.string()});
     }

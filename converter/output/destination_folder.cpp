@@ -140,8 +140,8 @@ class DestinationFolder : public Destination {
     const int error = errno;
     if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
       claim_.note(
-          fmt::format("{}: its file system has no fsync ({}), so a power cut may take what was "
-                      "reported as finished",
+          fmt::format("{}: its file system has no fsync ({}), so a power cut may destroy files "
+                      "that were reported as finished",
                       folder_.string(), std::strerror(error)));
     }
   }
@@ -279,13 +279,14 @@ class DestinationFolder : public Destination {
     if (std::ranges::find(kFaults, error) != kFaults.end()) {
       io_error("cannot be renamed", before, error);
     }
-    throw Error(ErrorCode::unsupported,
-                fmt::format("its file system cannot rename {}, which get their names when they are "
-                            "complete",
-                            is_of_folders ? "folders" : "files"),
-                {.path = folder_.string(),
-                 .errno_value = error,
-                 .remedy = "give a folder on another disk and copy the result"});
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "its file system cannot rename {}, but ffkit renames them when they are complete",
+            is_of_folders ? "folders" : "files"),
+        {.path = folder_.string(),
+         .errno_value = error,
+         .remedy = "give a folder on another disk and copy the result"});
   }
 
   // After a claim that failed: nothing but what it has made itself goes.

@@ -75,13 +75,12 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
   if (!is_scattered(source, plan.split, units)) return false;
   const std::string in_order = option_set("order", "sequential");
   if (Place(folder).is_in_store()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("split '{}' is shuffled, and its samples are read in their order alone, "
-                    "through temporary files, for which a store has no place; convert to "
-                    "a folder and copy the result, or keep the order with {}",
-                    plan.manifest.split, in_order),
-        {.path = folder.string(), .subject = ErrorSubject::destination});
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("split '{}' is shuffled, but its samples can only be read in their "
+                            "order, through temporary files, for which a store has no place; "
+                            "convert to a folder and copy the result, or keep the order with {}",
+                            plan.manifest.split, in_order),
+                {.path = folder.string(), .subject = ErrorSubject::destination});
   }
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {
@@ -111,19 +110,17 @@ bool reads_by_gathering(const Source& source, const SplitPlan& plan,
   if (Place(folder).is_in_store()) {
     note(options,
          fmt::format("{}: scattered reads are slow on the disk of {}, but a store has no place for "
-                     "the files "
-                     "through which it would be read once; it is read where the pictures lie",
+                     "the files through which it would be read once; it is read in place",
                      plan.manifest.split, source.archive(plan.split).string()));
     return false;
   }
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {
     note(options,
-         fmt::format(
-             "{}: scattered reads are slow on the disk of {}, but reading it once would take {} MB "
-             "for a while and {} MB are free; it is read where the pictures lie",
-             plan.manifest.split, source.archive(plan.split).string(), needed / 1'000'000,
-             num_free / 1'000'000));
+         fmt::format("{}: scattered reads are slow on the disk of {}, but reading it once would "
+                     "take {} MB for a while and {} MB are free; it is read in place",
+                     plan.manifest.split, source.archive(plan.split).string(), needed / 1'000'000,
+                     num_free / 1'000'000));
     return false;
   }
   note(

@@ -217,8 +217,8 @@ void StoreClaim::require_held() {
         shown_address(address));
   }
   throw error_at(folder_, ErrorCode::invalid_argument,
-                 "{} has taken over, because nothing was heard of this process for {} s; wait for "
-                 "it. What both wrote of the same conversion is the same",
+                 "{} has taken over, because this process did not answer for {} s; wait for it. "
+                 "What both wrote of the same conversion is the same",
                  who, static_cast<double>(pace().patience.count()) / 1000);
 }
 

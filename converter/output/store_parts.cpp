@@ -157,14 +157,15 @@ fs::path place_of_part(const fs::path& destination, const ConvertOptions& option
   const std::string& folder = folders.front();
   throw argument_error(
       "part",
-      fmt::format("{} holds parts of a conversion, such as {}, {}; give the number of the part, as "
-                  "{}, or another folder",
-                  destination.string(), folder,
-                  part.found_by.empty()
-                      ? std::string("and this would make the whole")
-                      : fmt::format("but by {} this is process 1 of 1, which would make the whole",
-                                    part.found_by),
-                  option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
+      fmt::format(
+          "{} holds parts of a conversion, such as {}, {}; give the number of the part, as "
+          "{}, or another folder",
+          destination.string(), folder,
+          part.found_by.empty()
+              ? std::string("but this command would make the whole data set")
+              : fmt::format("but by {} this is process 1 of 1, which would make the whole data set",
+                            part.found_by),
+          option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
 }
 
 int64_t num_parts(const fs::path& data_set) {

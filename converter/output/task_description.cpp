@@ -24,8 +24,7 @@ constexpr int kDescriptionVersion = 1;
 constexpr const char* kNumSamples = "num_samples";
 
 [[noreturn]] void refuse_description(const std::string& why) {
-  throw error_of(ErrorCode::invalid_argument,
-                 "what was given to commit() is not what a task's end returned: {}", why);
+  throw error_of(ErrorCode::invalid_argument, "commit() did not get the result of a task: {}", why);
 }
 
 TaskDescription description_in(const Json& json) {
@@ -36,7 +35,7 @@ TaskDescription description_in(const Json& json) {
   } else {
     if (const int version = json.at("ffkit_task").get<int>(); version != kDescriptionVersion) {
       refuse_description(
-          fmt::format("it is of version {}, and this program knows {}; use the same "
+          fmt::format("it has version {}, but this program knows version {}; use the same "
                       "ffkit on all machines",
                       version, kDescriptionVersion));
     }

@@ -38,7 +38,7 @@ std::vector<std::string> names_in(std::string_view list) {
     const std::string_view to = list.substr(dots + 2);
     const auto first = whole_number(from);
     const auto last = whole_number(to);
-    if (!first || !last) refuse_list(list, "is no range of numbers");
+    if (!first || !last) refuse_list(list, "is not a range of numbers");
     if (*last < *first) refuse_list(list, "counts backwards");
     if (*last - *first >= static_cast<int64_t>(kMostNames)) refuse_list(list, "is too long");
     const bool has_zeros = (from.size() > 1 && from.front() == '0') || from.size() == to.size();

@@ -38,10 +38,11 @@ ObjectFile::ObjectFile(const std::filesystem::path& address, const PlacedObject&
     : address_(address.native()), store_(store_of(address_)), listed_(listed) {}
 
 void ObjectFile::throw_changed(const std::string& how) const {
-  throw Error(ErrorCode::not_found,
-              fmt::format("is not what was listed{}{}; convert it when nothing writes to it",
-                          how.empty() ? "" : ": ", how),
-              {.path = shown_address(address_), .subject = ErrorSubject::source});
+  throw Error(
+      ErrorCode::not_found,
+      fmt::format("has changed since it was listed{}{}; convert it when no program writes to it",
+                  how.empty() ? "" : ": ", how),
+      {.path = shown_address(address_), .subject = ErrorSubject::source});
 }
 
 std::string ObjectFile::known_version() const {
@@ -114,7 +115,7 @@ void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
   if (out.empty()) return;
   if (offset + std::ssize(out) > listed_.num_bytes) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("the object has {} bytes, and more are to be read", listed_.num_bytes),
+                fmt::format("the object has {} bytes, but more should be read", listed_.num_bytes),
                 {.path = shown_address(address_), .offset = offset});
   }
   announce_what_follows(offset, std::ssize(out));

@@ -43,13 +43,14 @@ FolderPointer list_folder_of_store(const std::string& folder) {
     listing = store_of(folder)->list(folder, /*recursive=*/false);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(ErrorCode::unsupported,
-                "is no file of the web server, and a web server has no lists of its files, so it "
-                "cannot be read as a folder",
-                {.path = shown_address(folder),
-                 .subject = ErrorSubject::source,
-                 .remedy = "check the name of the file, or copy the folder to a store or a disk "
-                           "and give that"});
+    throw Error(
+        ErrorCode::unsupported,
+        "is not a file of the web server, and a web server has no lists of its files, so it "
+        "cannot be read as a folder",
+        {.path = shown_address(folder),
+         .subject = ErrorSubject::source,
+         .remedy = "check the name of the file, or copy the folder to a store or a disk "
+                   "and give that"});
   }
   auto found = std::make_shared<ListedFolder>();
   auto entries = std::make_shared<std::vector<FolderEntry>>();

@@ -379,7 +379,7 @@ std::vector<std::string> lines_of(std::string_view text, IdList& list) {
   }
   if (num_returns > 0) {
     list.notes.push_back(
-        fmt::format("{}: {} with \\r\\n; the \\r is no part of the ids", list.name,
+        fmt::format("{}: {} with \\r\\n; the \\r is not part of the ids", list.name,
                     num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns)));
   }
   return lines;
@@ -390,7 +390,7 @@ std::vector<std::string> ids_in_file(const fs::path& path, IdList& list) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!is_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is no UTF-8 text; it must have one id on each line");
+                       "is not UTF-8 text; it must have one id on each line");
   }
   return lines_of(text, list);
 }
@@ -436,7 +436,7 @@ IdList read_ids(const fs::path& file, const std::optional<std::vector<std::strin
   IdList list{.name = given ? "the ids given" : shown_place(file)};
   list.ids = given ? *given : ids_in_file(file, list);
   if (list.ids.empty()) {
-    throw argument_error(option, list.name + ": there are no ids; name one sample at least");
+    throw argument_error(option, list.name + ": there are no ids; name at least one sample");
   }
   sort_ids(list);
   return list;

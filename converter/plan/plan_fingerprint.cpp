@@ -222,7 +222,7 @@ std::string compare_texts(std::string_view found, std::string_view planned,
   try {
     return compare(Json::parse(found), Json::parse(planned));
   } catch (const Json::exception&) {
-    return "the program, whose notes on it cannot be read";
+    return "the version of ffkit (its notes cannot be read)";
   }
 }
 

@@ -130,11 +130,11 @@ void require_split_names(const Source& source) {
   std::set<std::string> names;
   for (const SourceSplit& split : source.splits()) {
     std::string fault = fault_of_split_name(split.name);
-    if (!names.insert(split.name).second) fault = "is that of another split as well";
+    if (!names.insert(split.name).second) fault = "is also that of another split";
     if (fault.empty()) continue;
     throw error_of(
         ErrorCode::invalid_argument,
-        "the split '{}' cannot have a folder of that name, which {}; rename what it is named after",
+        "the split '{}' cannot have a folder, because its name {}; rename it at its source",
         split.name, fault);
   }
 }
@@ -144,10 +144,9 @@ void require_class_names(const Source& source) {
   for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
     for (const std::string& name : *names) {
       if (is_utf8(name)) continue;
-      throw error_of(
-          ErrorCode::invalid_argument,
-          "the class '{}' has a name that is no UTF-8 text; rename what it is named after",
-          printable(name));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the class '{}' has a name that is not UTF-8 text; rename it at its source",
+                     printable(name));
     }
   }
 }

@@ -67,8 +67,8 @@ void require_removable(const Manifest& manifest, const fs::path& folder) {
   }
   if (manifest.options.contains(kReferences)) {
     refuse_source(folder,
-                  "its records refer to each other by number, which would be others afterwards: "
-                  "convert the data again without these samples");
+                  "its records refer to each other by number, and a merge would change the "
+                  "numbers: convert the data again without these samples");
   }
 }
 
@@ -212,7 +212,7 @@ class Removal {
       }
     }
     if (!has_ids) {
-      refuse_source(data_, "its records have no texts in a field 'id', by which they are named");
+      refuse_source(data_, "its records have no field 'id' with texts, which name them");
     }
     RemoveSummary summary;
     for (size_t i = 0; i < ids_.ids.size(); ++i) {
@@ -253,8 +253,8 @@ class Removal {
     require_removable(split.dataset.manifest(), folder);
     if (split.num_going == split.dataset.num_records()) {
       refuse_source(folder,
-                    "all of its records would go, and a split has one at least: remove the "
-                    "folder itself");
+                    "all of its records would be removed, but a split needs at least one: remove "
+                    "the folder instead");
     }
     splits_.push_back(std::move(split));
   }

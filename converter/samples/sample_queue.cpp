@@ -125,8 +125,8 @@ void SampleQueue::append(const Job& job) const {
     if (job.encoded.error) throw Error(*job.encoded.error);
     if (const int64_t num_bytes = job.encoded.num_bytes(); num_bytes > max_record_bytes_) {
       throw error_of(ErrorCode::unsupported,
-                     "its record would have {} bytes, more than the limit of {}; raise the "
-                     "limit, here and for what reads the data set",
+                     "its record would have {} bytes, more than the limit of {}; raise the limit, "
+                     "here and in all programs that read the data set",
                      num_bytes, max_record_bytes_);
     }
   } catch (const Error& error) {

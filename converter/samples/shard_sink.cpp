@@ -62,8 +62,7 @@ std::vector<TaskDescription> tasks_of(const std::vector<std::string>& descriptio
   for (int64_t task = 0; task < num_tasks; ++task) {
     if (tasks.contains(task)) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "task {} of {} is missing: nothing describes what it has written", task,
-                   num_tasks);
+                   "task {} of {} is missing: its description is not there", task, num_tasks);
   }
   if (num_tasks >= 0 && !tasks.empty() && tasks.rbegin()->first >= num_tasks) {
     throw error_of(ErrorCode::invalid_argument, "there is a task {}, and there should be {}",
@@ -161,8 +160,7 @@ struct ShardSink::Impl {
   SplitSummary finished_before(const Manifest& manifest) const {
     const Manifest there = read_manifest(folder() / kManifestFile);
     if (has_same_shards(there, manifest)) return summary_of(there);
-    throw error_at(folder(), ErrorCode::invalid_argument,
-                   "is a finished split, and not what these tasks have written");
+    throw error_at(folder(), ErrorCode::invalid_argument, "is a finished split of other tasks");
   }
 };
 

@@ -83,10 +83,9 @@ class V1Payloads {
     } else if (const auto found = first_of(schema_, {FieldType::image, FieldType::bytes})) {
       data_ = *found;
     } else {
-      throw Error(
-          ErrorCode::invalid_argument,
-          "there is no field of pictures or bytes; name the one whose bytes are wanted with " +
-              option_name("field"));
+      throw Error(ErrorCode::invalid_argument,
+                  "there is no field of pictures or bytes; name the field to write with " +
+                      option_name("field"));
     }
   }
 
@@ -119,7 +118,7 @@ class V1Payloads {
       const FieldView value = record.field(field);
       if (value.is_null()) {
         throw error_of(ErrorCode::invalid_argument,
-                       "field '{}' is null, which FFRecord v1 cannot say",
+                       "field '{}' is null, which FFRecord v1 cannot store",
                        schema_.fields[field].name);
       }
       return value;
@@ -248,7 +247,7 @@ class V1SplitWriter {
     if (num_bytes <= options_.max_record_bytes) return;
     throw error_of(ErrorCode::unsupported,
                    "its record of FFRecord v1 would have {} bytes, more than the limit of {}; "
-                   "raise the limit with {}, here and for what reads the data set",
+                   "raise the limit with {}, here and in all programs that read the data set",
                    num_bytes, options_.max_record_bytes, option_name("max_record"));
   }
 
@@ -302,12 +301,12 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "is a second split called '{}'; write them apart", name);
+                     "is a second split called '{}'; write them separately", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "the split '{}' cannot have a folder of that name, which {}; rename the split",
+                     "the split '{}' cannot have a folder, because its name {}; rename the split",
                      name, fault);
     }
     std::vector<std::string> left_out;
@@ -347,9 +346,9 @@ void write_meta(const fs::path& path, const std::vector<std::string>& classes,
 void require_folder(const fs::path& destination) {
   if (!Place(destination).is_in_store()) return;
   throw error_at(destination, ErrorCode::unsupported,
-                 "FFRecord v1 is written to folders of this machine alone, because the header of a "
-                 "part is written after its records, and what a store has is not changed; give a "
-                 "folder and copy the result");
+                 "FFRecord v1 can only be written to folders of this machine, because the header "
+                 "of a part is written after its records, and objects of a store cannot be "
+                 "changed; give a folder and copy the result");
 }
 
 // Data sets that merge --move would take away: they are folders of splits.
@@ -382,7 +381,7 @@ void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table
   table.add_choice("payload", options.content, parse_v1_content, names_in(kV1ContentNames),
                    "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
                    "of one field; auto: imagenet where possible");
-  table.add("field", options.field, "Writing v1: the field whose bytes are written")
+  table.add("field", options.field, "Writing v1: the field to write")
       .set_default("the first of type image or bytes");
   conversion.order = Order::sequential;
   describe(conversion, table);

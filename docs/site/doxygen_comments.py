@@ -1,4 +1,5 @@
-"""Prints a header for Doxygen. It has plain // comments: those before a declaration become ///, those behind one ///<, the text as it is."""
+"""Prints a header for Doxygen. It has plain // comments: those before a declaration become ///,
+those behind one ///<, the text as it is."""
 import re
 import sys
 

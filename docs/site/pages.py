@@ -1,7 +1,7 @@
-"""Copies the documents, and the files that they link to, to build/docs-source, at the same places: the links are the same in the repository and in HTML.
+"""Copies the documents, and the files that they link to, to build/docs-source, at the same places:
+the links are the same in the repository and in HTML.
 
-The beginning of README.md becomes the head of the first page.
-"""
+The beginning of README.md becomes the head of the first page."""
 import pathlib
 import re
 import shutil

@@ -1,4 +1,5 @@
-"""Writes the reference of the Python package to build/docs-source: names, signatures and docstrings, as its sources have them."""
+"""Writes the reference of the Python package to build/docs-source: names, signatures and
+docstrings, as its sources have them."""
 import ast
 import inspect
 import pathlib
@@ -13,7 +14,8 @@ def definitions(module):
 
 
 def exported(module):
-    """The names of `__all__`, or those without an underscore, and of each the module that has its source."""
+    """The names of `__all__`, or those without an underscore, and of each the module that has its
+    source."""
     tree = ast.parse((package / f"{module}.py").read_text())
     places = {name.asname or name.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module for name in node.names}
     listed = [ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"]
@@ -27,7 +29,8 @@ def plain(text):
 
 
 def described(text):
-    """A docstring as Markdown: indented lines are code, and those below Args: and its kin a list."""
+    """A docstring as Markdown: indented lines are code, and those below Args: and its kin a
+    list."""
     out, is_list = [], False
     lines = inspect.cleandoc(text or "").split("\n")
     i = 0

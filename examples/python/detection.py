@@ -1,10 +1,11 @@
-"""Detection with large-scale jitter: boxes that follow the resize, crop and flip of their picture, as many as each picture has.
+"""Detection with large-scale jitter: boxes that follow the resize, crop and flip of their picture,
+as many as each picture has.
 
     ffconvert coco /data/coco /fast/coco
     python examples/python/detection.py /fast/coco
 
-Boxes of which less than three tenths are in the crop are dropped, with their labels. A box without area, of which COCO has one, makes a bad sample, which is replaced.
-"""
+Boxes of which less than three tenths are in the crop are dropped, with their labels. A box without
+area, of which COCO has one, makes a bad sample, which is replaced."""
 
 import sys
 

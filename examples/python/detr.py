@@ -1,10 +1,11 @@
-"""DETR's batches: pictures of many sizes that keep their aspect ratio, padded to the largest of each batch, with a mask of their pixels; boxes as shares of their picture.
+"""DETR's batches: pictures of many sizes that keep their aspect ratio, padded to the largest of
+each batch, with a mask of their pixels; boxes as shares of their picture.
 
     ffconvert coco /data/coco /fast/coco
     python examples/python/detr.py /fast/coco
 
-Pictures of a like shape share a batch, so that little is padding. DETR's paper crops half of the pictures as well; this is its recipe without that.
-"""
+Pictures of a like shape share a batch, so that little is padding. DETR's paper crops half of the
+pictures as well; this is its recipe without that."""
 
 import sys
 

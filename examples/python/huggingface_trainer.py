@@ -1,7 +1,6 @@
 """An image classifier of Transformers under its Trainer, with ffkit's loaders.
 
-    python examples/python/huggingface_trainer.py /fast/imagenet               # a second time it goes on from the last checkpoint
-"""
+    python examples/python/huggingface_trainer.py /fast/imagenet   # again: continues"""
 
 import sys
 

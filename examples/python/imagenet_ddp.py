@@ -1,9 +1,9 @@
-"""ImageNet by as many processes as torchrun starts, in the fewest lines: ffkit finds its rank by itself.
+"""ImageNet by as many processes as torchrun starts, in the fewest lines: ffkit finds its rank by
+itself.
 
     torchrun --nproc-per-node 8 examples/python/imagenet_ddp.py /fast/imagenet resnet50
 
-train_imagenet.py beside it is the long version: bfloat16, checkpoints, a resume to the last bit.
-"""
+train_imagenet.py beside it is the long version: bfloat16, checkpoints, a resume to the last bit."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""A classifier of pictures in JAX: flax's network, optax's optimiser, a step that takes ffkit's batch under jax.jit.
+"""A classifier of pictures in JAX: flax's network, optax's optimiser, a step that takes ffkit's
+batch under jax.jit.
 
     python examples/python/jax_classifier.py /fast/demo      # e.g. of `ffconvert demo /fast/demo`
 """

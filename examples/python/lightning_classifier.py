@@ -1,7 +1,6 @@
 """A network of torchvision under lightning.Trainer, with the loaders of ffkit.lightning.DataModule.
 
-    python examples/python/lightning_classifier.py /fast/imagenet              # and --ckpt run/last.ckpt to go on in the middle of an epoch
-"""
+    python examples/python/lightning_classifier.py /fast/imagenet   # or --ckpt run/last.ckpt"""
 
 import argparse
 

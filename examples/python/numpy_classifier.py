@@ -1,9 +1,10 @@
-"""Without torch: the mean and standard deviation of a data set's pixels, and a linear classifier of edges, by numpy alone.
+"""Without torch: the mean and standard deviation of a data set's pixels, and a linear classifier of
+edges, by numpy alone.
 
     python examples/python/numpy_classifier.py /fast/demo      # e.g. of `ffconvert demo /fast/demo`
 
-The batches come as objects with __dlpack__, which jax.dlpack.from_dlpack and cupy.from_dlpack take as numpy.from_dlpack does here, without a copy.
-"""
+The batches come as objects with __dlpack__, which jax.dlpack.from_dlpack and cupy.from_dlpack take
+as numpy.from_dlpack does here, without a copy."""
 
 import argparse
 
@@ -13,7 +14,7 @@ import ffkit
 
 
 def pixel_statistics(dataset, size):
-    """Mean and standard deviation of the pixels of each channel, 0 .. 1: what ImageOptions takes as `mean` and `std`."""
+    """Mean and standard deviation of each channel, 0 .. 1, for ImageOptions."""
     loader = ffkit.Loader(dataset, 64, image=ffkit.ImageOptions(ffkit.Resize((size, size)), dtype="u8", layout="nhwc"), order="sequential", tail="exact", arrays="numpy")
     count, total, squares = 0, numpy.zeros(3), numpy.zeros(3)
     for batch in loader:
@@ -26,7 +27,8 @@ def pixel_statistics(dataset, size):
 
 
 def features(images):
-    """[N, 3, H, W] f32 -> [N, 73]: how strong edges of 8 directions are in each of 3 x 3 parts of the picture, and a one."""
+    """[N, 3, H, W] f32 -> [N, 73]: how strong edges of 8 directions are in each of 3 x 3 parts of
+    the picture, and a one."""
     grey = images.mean(1)
     across, down = grey[:, 1:-1, 2:] - grey[:, 1:-1, :-2], grey[:, 2:, 1:-1] - grey[:, :-2, 1:-1]
     strength = numpy.hypot(across, down)
@@ -39,7 +41,7 @@ def features(images):
 
 
 def arrays(batch):
-    """Features and labels of a batch: views of the loader's memory until something is computed of them."""
+    """Features and labels of a batch, as views of the loader's memory."""
     return features(numpy.from_dlpack(batch["image"])), numpy.from_dlpack(batch["label"])
 
 

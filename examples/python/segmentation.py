@@ -1,9 +1,10 @@
-"""Semantic segmentation: pictures and masks of classes that stay aligned, also when they are cropped and mirrored at random.
+"""Semantic segmentation: pictures and masks of classes that stay aligned, also when they are
+cropped and mirrored at random.
 
     python examples/python/segmentation.py /fast/city       # records of the fields image and mask
 
-A mask is a PNG, in grey or with a palette, whose numbers are the classes. It gets the crop, resize and flip of its picture, and takes the nearest pixels: no class comes into being.
-"""
+A mask is a PNG, in grey or with a palette, whose numbers are the classes. It gets the crop, resize
+and flip of its picture, and takes the nearest pixels: no class comes into being."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""The views of SimCLR, MoCo v2 and DINO: crops, order, probabilities and strengths are those of the papers' code.
+"""The views of SimCLR, MoCo v2 and DINO: crops, order, probabilities and strengths are those of the
+papers' code.
 
     python examples/python/ssl_recipes.py dino /fast/imagenet
 
-A picture is read and decoded once for all of its views, and each view draws numbers of its own.
-"""
+A picture is read and decoded once for all of its views, and each view draws numbers of its own."""
 
 import sys
 
@@ -11,7 +11,8 @@ import ffkit
 
 
 def view(size, scale, jitter, *after, interpolation="bilinear"):
-    """A crop with a flip, colours (0.8), grey (0.2), and what comes after. Only blurs and solarisation differ between the recipes."""
+    """A crop with a flip, colours (0.8), grey (0.2), and what comes after. Only blurs and
+    solarisation differ between the recipes."""
     crop = ffkit.RandomResizedCrop(size, scale, interpolation=interpolation, flip_probability=0.5)
     return ffkit.ImageOptions(crop, augment=[ffkit.Apply(0.8, ffkit.ColorJitter(*jitter)), ffkit.RandomGrayscale(0.2), *after])
 

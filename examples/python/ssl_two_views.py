@@ -1,7 +1,7 @@
-"""Self-supervised training on two views of each picture (SimCLR): one array holds both, each with a crop and colours of its own.
+"""Self-supervised training on two views of each picture (SimCLR): one array holds both, each with a
+crop and colours of its own.
 
-    python examples/python/ssl_two_views.py /fast/imagenet
-"""
+    python examples/python/ssl_two_views.py /fast/imagenet"""
 
 import sys
 

@@ -1,11 +1,11 @@
 """Trains a network of torchvision on pictures in classes, by as many processes as torchrun starts.
 
-    torchrun --nproc-per-node 8 examples/python/train_imagenet.py /fast/imagenet --model resnet50 --bf16 --work-dir run
+    torchrun --nproc-per-node 8 examples/python/train_imagenet.py /fast/imagenet --work-dir run
 
-DATA is what `ffconvert imagenet` or `ffkit.convert.imagenet()` has written, with the splits train and val. Without torchrun one process trains. The same
-command with --resume goes on where a run was ended, also with another number of processes; with the same number the result is that of a run that
-was never ended. run/checkpoint.pt holds everything, run/metrics.json the results of each epoch.
-"""
+DATA is what `ffconvert imagenet` or `ffkit.convert.imagenet()` has written, with the splits train
+and val. Without torchrun one process trains. The same command with --resume goes on where a run was
+ended, also with another number of processes; with the same number the result is that of a run that
+was never ended. run/checkpoint.pt holds everything, run/metrics.json the results of each epoch."""
 
 import argparse
 import json
@@ -43,7 +43,8 @@ def parse_arguments(arguments=None):
 
 
 class Ranks:
-    """The processes that train together: gloo on CPUs, nccl where CUDA is there; one process without torchrun."""
+    """The processes that train together: gloo on CPUs, nccl on GPUs; one process without
+    torchrun."""
 
     def __init__(self):
         self.rank = int(os.environ.get("RANK", 0))
@@ -70,7 +71,8 @@ class Ranks:
 
 
 def make_loaders(args, ranks):
-    """Of training and of validation. Pictures come as bytes, which are a quarter of floats to copy; Network makes floats of them on the device."""
+    """Of training and of validation. Pictures come as bytes, which are a quarter of floats to copy;
+    Network makes floats of them on the device."""
 
     def bytes_of(transform):
         return ffkit.ImageOptions(transform, dtype="u8", layout="nhwc")
@@ -120,7 +122,8 @@ class Training:
         self.optimizer = torch.optim.SGD(network.parameters(), args.lr, momentum=0.9, weight_decay=args.weight_decay, nesterov=True)
 
     def learning_rate(self):
-        """A cosine after a linear warm-up, by the pictures that were seen: the same for any number of ranks."""
+        """A cosine after a linear warm-up, by the seen pictures: the same for any number of
+        ranks."""
         epoch = self.num_seen / self.num_train
         peak = self.args.lr * self.args.batch_size * self.ranks.world_size / 256
         if epoch < self.args.warmup_epochs:
@@ -149,7 +152,8 @@ class Training:
 
     @torch.no_grad()
     def evaluate(self, batches):
-        """Mean loss, right answers and pictures, exactly: each picture counts once, whatever the number of ranks."""
+        """Mean loss, right answers and pictures, exactly: each picture counts once for any number
+        of ranks."""
         if self.ranks.world_size > 1:
             for buffer in self.network.buffers():  # each rank has batch norm's averages of its own pictures; those of rank 0 are saved
                 dist.broadcast(buffer, 0)
@@ -180,7 +184,7 @@ class Training:
 
 
 def save(training, loader):
-    """Writes checkpoint.pt and metrics.json by rank 0. A file is there whole, or as it was before."""
+    """On rank 0, writes checkpoint.pt and metrics.json. Each file is complete or unchanged."""
     state = training.state(loader)
     if training.ranks.rank != 0:
         return
@@ -192,7 +196,8 @@ def save(training, loader):
 
 
 def train(args, ranks, train_batches, val_batches, num_train, num_classes):
-    """The loop. `train_batches` is any loader with `epoch`, state_dict() and load_state_dict(). Returns the results of the epochs."""
+    """The loop. `train_batches` is any loader with `epoch`, state_dict() and load_state_dict().
+    Returns the results of the epochs."""
     training = Training(args, ranks, num_train, num_classes)
     checkpoint = args.work_dir / "checkpoint.pt"
     args.work_dir.mkdir(parents=True, exist_ok=True)

@@ -351,7 +351,7 @@ std::vector<int64_t> Dataset::source_sizes() const {
     const size_t source = impl_->source_of(record);
     if (source < last) {
       throw error_at(path(), ErrorCode::invalid_argument,
-                     "the subset has records of source {} behind some of source {}; choose from "
+                     "the subset has records of source {} after some of source {}; choose from "
                      "each data set before they are chained",
                      source, last);
     }

@@ -134,7 +134,7 @@ bool is_v1(const fs::path& path) {
         ErrorCode::not_found,
         fmt::format("there is no manifest.json in {}; a web server does not list its splits, so {}",
                     (split.empty() ? path : path / split).string(),
-                    split.empty() ? "say which one is meant" : "see whether the name is right"),
+                    split.empty() ? "name the one that you mean" : "see whether the name is right"),
         {.path = path.string(), .subject = ErrorSubject::dataset, .name = split});
   }
   if (splits.empty()) {
@@ -146,7 +146,7 @@ bool is_v1(const fs::path& path) {
                 {.path = path.string(), .subject = ErrorSubject::dataset});
   }
   const std::string wish =
-      split.empty() ? "say which split is meant" : fmt::format("there is no split '{}'", split);
+      split.empty() ? "name the split that you mean" : fmt::format("there is no split '{}'", split);
   throw Error(ErrorCode::not_found,
               fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
@@ -167,12 +167,11 @@ std::optional<DatasetFiles> open_own_split(const fs::path& path, const std::stri
   if (split.empty() || !is_split_folder(path)) return std::nullopt;
   const std::string own = read_manifest(path / kManifestName).split;
   if (own == split) return open_split(path, options);
-  throw Error(
-      ErrorCode::not_found,
-      fmt::format("is the folder of the split '{}' alone, and there is no split '{}' in it; "
-                  "give the folder of the data set, such as the one above it",
-                  own, split),
-      {.path = path.string(), .subject = ErrorSubject::split, .name = split});
+  throw Error(ErrorCode::not_found,
+              fmt::format("is the folder of the split '{}', not of a data set, so it has no split "
+                          "'{}'; give the folder of the data set, usually the one above",
+                          own, split),
+              {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 // In a store there are no folders: what is looked for first is what a data set has.

@@ -111,10 +111,10 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
 DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWriterOptions options) {
   require_valid(options, folder);
   if (Place(folder).is_in_store()) {
-    throw error_at(folder, ErrorCode::unsupported,
-                   "a split in a store cannot be added to, because not every store replaces a "
-                   "manifest only where it is the one that was read; write the records as a data "
-                   "set of their own and read both as a chain");
+    throw error_at(
+        folder, ErrorCode::unsupported,
+        "records cannot be added to a split in a store, because not every store can replace a "
+        "manifest safely; write the records as a data set of their own and read both as a chain");
   }
   Manifest manifest = read_manifest(folder / "manifest.json");
   const auto next_number = std::ssize(manifest.shards);

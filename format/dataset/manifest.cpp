@@ -207,13 +207,13 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
         __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
         __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
         __builtin_add_overflow(raw_bytes, shard.raw_bytes, &raw_bytes)) {
-      throw_corrupt_manifest(path, "the shards have more records or bytes than there can be");
+      throw_corrupt_manifest(path, "the shards have impossibly many records or bytes");
     }
     manifest.shards.push_back(std::move(shard));
   }
   require_different_files(manifest.shards, path);
   if (count_at<int64_t>(json, "num_records") != num_records) {
-    throw_corrupt_manifest(path, "num_records is not the sum over the shards");
+    throw_corrupt_manifest(path, "num_records is not the sum of the shards");
   }
   if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
     throw_corrupt_manifest(path, fmt::format("{} class names for {} classes",
@@ -291,7 +291,7 @@ std::string fault_of_split_name(std::string_view name) {
   if (name.find('/') != std::string_view::npos) return "has a '/'";
   // "." and ".." among them, and the marker of unfinished conversions.
   if (name.starts_with('.')) return "begins with a dot";
-  if (printable(name) != name) return "has control characters, or is no UTF-8 text";
+  if (printable(name) != name) return "has control characters, or is not UTF-8 text";
   if (name == "report.jsonl" || name == "meta.pkl") return "is that of a file of the data set";
   return {};
 }
@@ -301,8 +301,8 @@ void write_manifest(const std::filesystem::path& path, const Manifest& manifest)
   if (Place(path).is_in_store()) {
     if (write_object_once(path, text)) return;
     throw dataset_error(path, ErrorCode::invalid_argument,
-                        "is there already, and is another one: another program has written this "
-                        "split; remove what is there or give another place");
+                        "exists already with other contents: another program has written this "
+                        "split; remove it or give another place");
   }
   std::filesystem::path written = path;
   written += ".tmp";

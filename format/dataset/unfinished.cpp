@@ -41,18 +41,17 @@ void refuse_if_marked(const fs::path& folder) {
   const UnfinishedMarker marker = read_unfinished_marker(folder);
   const std::string& command = marker.command;
   if (marker.kind == "split") {
-    throw dataset_error(
-        folder, ErrorCode::invalid_argument,
-        "the program that writes this split has not finished ({} is there); wait for it "
-        "or, when it was stopped, run it again",
-        kUnfinishedMarker);
+    throw dataset_error(folder, ErrorCode::invalid_argument,
+                        "the program that writes this split has not finished ({} is there); wait "
+                        "for it, or run it again if it was stopped",
+                        kUnfinishedMarker);
   }
   throw dataset_error(
       folder, ErrorCode::invalid_argument,
       "the conversion that made this folder has not finished ({} is there); {}", kUnfinishedMarker,
-      command.empty() ? "run the same ffconvert command again with --resume, without "
-                        "which it starts over"
-                      : "finish it with: " + command);
+      command.empty()
+          ? "run the same ffconvert command again with --resume (without --resume it starts over)"
+          : "finish it with: " + command);
 }
 
 // Without links and dots; as it is where it cannot be examined.

@@ -123,14 +123,14 @@ V1Payload payload_of_all(DatasetFiles& files) {
   V1Payload chosen = 2 * counts[most] > num_files ? payloads[most] : raw_v1_payload();
   for (size_t i = 0; i < payloads.size(); ++i) {
     const std::string file = first_of[i]->path().string();
+    const std::string& why = payloads[i].why_raw;
     if (!(payloads[i] == chosen)) {
       files.warnings.push_back(
-          fmt::format("{}: its records are {}, as in {} of {} files; all files are read as {}",
-                      file, payloads[i].text(), counts[i], num_files, chosen.text()));
-    }
-    if (!payloads[i].why_raw.empty()) {
-      files.warnings.push_back(
-          fmt::format("{}: its records are read as bytes: {}", file, payloads[i].why_raw));
+          fmt::format("{}: its records are {}{}, as in {} of {} files; all files are read as {}",
+                      file, payloads[i].text(), why.empty() ? "" : fmt::format(" ({})", why),
+                      counts[i], num_files, chosen.text()));
+    } else if (!why.empty()) {
+      files.warnings.push_back(fmt::format("{}: its records are read as bytes: {}", file, why));
     }
   }
   return chosen;

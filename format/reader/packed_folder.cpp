@@ -41,7 +41,7 @@ class TreeWalker {
 
   void walk(Pickle::Ref folder, const std::string& prefix) {
     if (!met_.insert(folder).second) {
-      corrupt(fmt::format("the folder '{}' is another one's folder as well", prefix));
+      corrupt(fmt::format("the folder '{}' also belongs to another folder", prefix));
     }
     for (const auto& [key, value] : tree_.entries(folder, fmt::format("the folder '{}'", prefix))) {
       const std::string_view name = tree_.text(key, "a name");
@@ -66,7 +66,7 @@ class TreeWalker {
       corrupt(fmt::format("'{}' is record {} of {}", path, record, reader_.num_records() - 1));
     }
     if (is_taken_[static_cast<size_t>(record)]) {
-      corrupt(fmt::format("'{}' is record {}, which is another file's", path, record));
+      corrupt(fmt::format("'{}' is record {}, which belongs to another file", path, record));
     }
     is_taken_[static_cast<size_t>(record)] = true;
     files_.push_back({std::move(path), record, reader_.locate(record).stored_bytes});
@@ -131,7 +131,7 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
   }
   if (!has_magic(tree)) {
     throw error_at(path, ErrorCode::corrupt,
-                   "is not a packed folder: its last record is no folder tree");
+                   "is not a packed folder: its last record is not a folder tree");
   }
   try {
     errors_only(path, [&] {

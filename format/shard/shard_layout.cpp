@@ -69,10 +69,9 @@ std::array<std::byte, kHeaderBytes> encode_header(const ShardHeader& header) {
 
 ShardHeader decode_header(std::span<const std::byte, kHeaderBytes> bytes, const std::string& path) {
   if (!has_v2_magic(bytes)) {
-    throw_corrupt_shard(
-        path, 0,
-        "is neither an ffkit shard, for it does not begin with the magic number, nor an FFRecord "
-        "v1 file");
+    throw_corrupt_shard(path, 0,
+                        "is neither an ffkit shard (it does not begin with the magic number) nor "
+                        "an FFRecord v1 file");
   }
   // Before the CRC: a newer version may keep its checksum elsewhere.
   check_major_version(load_le<uint32_t>(bytes.data() + 8), path);

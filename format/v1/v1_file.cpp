@@ -116,7 +116,7 @@ class V1File final : public ShardFile {
     stored_crc_ = load_le<uint32_t>(fixed.data());
     const auto count = load_le<int64_t>(fixed.data() + 4);
     if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
-      corrupt(fmt::format("is no FFRecord file: it claims {} records", count));
+      corrupt(fmt::format("is not an FFRecord file: it claims {} records", count));
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {
@@ -172,22 +172,26 @@ class V1File final : public ShardFile {
     }
   }
 
-  // By the first record that is undamaged and not too long. More than a few damaged ones are no
-  // chance.
+  // By the first record that is undamaged and not too long; where its values are no fields, by
+  // more than half of the first ones. More than a few damaged ones are no chance.
   V1Payload detect_payload() const {
     constexpr int64_t kMaxTried = 16;
     Pickle pickle;
     std::vector<std::byte> stored;
+    std::vector<V1Payload> found;
     for (int64_t i = 0; i < std::min(num_records(), kMaxTried); ++i) {
       const RecordLocation where = place_of(i);
       if (!fits(where, limits_)) continue;
       stored.resize(static_cast<size_t>(where.stored_bytes));
       file_->read_at(where.offset, stored);
       if (!has_checksum(where, stored)) continue;
-      V1Payload payload = find_v1_payload(stored, pickle);
-      if (!payload.why_raw.empty())
-        payload.why_raw = fmt::format("record {}: {}", i, payload.why_raw);
-      return payload;
+      found.push_back(find_v1_payload(stored, pickle));
+      if (found.front().kind != V1Payload::Kind::raw) return found.front();
+      std::string& why = found.back().why_raw;
+      if (!why.empty()) why = fmt::format("record {}: {}", i, why);
+    }
+    for (const V1Payload& payload : found) {
+      if (2 * std::ranges::count(found, payload) > std::ssize(found)) return payload;
     }
     return raw_v1_payload();
   }

@@ -22,6 +22,7 @@ namespace ffkit {
 // the others.
 //
 //   a picture's file                       image
+//   a .npy file                            value_0
 //   a pickle of plain values               a field each
 //     tuple or list                          image, label, text, else value_0, value_1, ...
 //     dict of texts                          by its keys
@@ -37,7 +38,7 @@ struct V1Payload {
   Schema schema;
   std::vector<std::string> keys = {};  // of dicts, in the order of the fields; empty: by position
   bool is_container = true;            // of values; else the record is one value
-  // Kind::raw of a pickle: why its values are no fields.
+  // Kind::raw: what the record is, or why its values are no fields; empty where nothing tells.
   std::string why_raw = {};
 
   // Of the same fields, found the same way.

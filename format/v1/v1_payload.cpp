@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
-#include <optional>
 #include <string_view>
 
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "content_kind.h"
+#include "schema/npy_header.h"
 #include "v1/v1_file.h"
 
 namespace ffkit {
@@ -34,20 +33,34 @@ Value scalar(DType dtype, uint64_t bits) {
   throw Error(ErrorCode::unsupported, what);
 }
 
-// NumPy's name of a number, such as "f4", as dtypes and scalars have it in pickles.
-std::optional<DType> dtype_named(std::string_view name) {
-  static const std::map<std::string_view, DType> kNames = {
-      {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16}, {"i2", DType::i16},
-      {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64}, {"i8", DType::i64},
-      {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"b1", DType::u8}};
-  const auto found = kNames.find(name);
-  return found == kNames.end() ? std::nullopt : std::optional(found->second);
+ContentKind kind_of(std::span<const std::byte> bytes) {
+  return content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)));
 }
 
 // Reads the values of one pickle.
 class Values {
  public:
   explicit Values(const Pickle& pickle) : pickle_(pickle) {}
+
+  static Value of_array(DType dtype, std::vector<int64_t> shape,
+                        std::span<const std::byte> numbers) {
+    auto count = static_cast<int64_t>(size_of(dtype));
+    for (const int64_t side : shape) {
+      if (side < 0 || __builtin_mul_overflow(count, side, &count)) {
+        refuse("an array has a shape that cannot be");
+      }
+    }
+    if (count != std::ssize(numbers)) {
+      throw error_of(ErrorCode::corrupt, "an array has {} bytes instead of {}", numbers.size(),
+                     count);
+    }
+    if (dtype == DType::u8 && shape.size() == 3 && shape[2] == 3 && count > 0) {
+      return pixels(shape[1], shape[0], 3, numbers);
+    }
+    return {.field = {.type = FieldType::tensor, .dtype = dtype},
+            .bytes = numbers,
+            .shape = std::move(shape)};
+  }
 
   Value of(Ref ref) const {
     switch (pickle_.kind(ref)) {
@@ -61,25 +74,27 @@ class Values {
         return scalar(DType::f64, std::bit_cast<uint64_t>(pickle_.real(ref, "a number")));
       case Kind::text: {
         const std::string_view text = pickle_.text(ref, "a text");
-        return {.field = {.type = FieldType::string}, .bytes = std::as_bytes(std::span(text))};
+        const auto bytes = std::as_bytes(std::span(text));
+        if (!is_utf8(text)) return of_bytes(bytes);  // Python 2's str
+        return {.field = {.type = FieldType::string}, .bytes = bytes};
       }
-      case Kind::bytes: {
-        const std::span<const std::byte> bytes = pickle_.bytes(ref, "bytes");
-        const ContentKind kind =
-            content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)));
-        return {.field = {.type = is_picture(kind) ? FieldType::image : FieldType::bytes},
-                .bytes = bytes};
-      }
+      case Kind::bytes:
+        return of_bytes(pickle_.bytes(ref, "bytes"));
       case Kind::call:
         return of_call(ref);
       case Kind::large:
-        refuse("an integer of more than 64 bits is no value of a field");
+        refuse("an integer of more than 64 bits is not a value of a field");
       default:
-        refuse("a list or dict inside of the record is no value of a field");
+        refuse("a list or dict inside of the record is not a value of a field");
     }
   }
 
  private:
+  static Value of_bytes(std::span<const std::byte> bytes) {
+    return {.field = {.type = is_picture(kind_of(bytes)) ? FieldType::image : FieldType::bytes},
+            .bytes = bytes};
+  }
+
   Value of_call(Ref ref) const {
     const std::vector<Ref>& items = pickle_.items(ref, "an object");
     const std::string name = pickle_.global_name(items[0]);
@@ -104,7 +119,7 @@ class Values {
       return of_array(given[2], given[1], pickle_.text(given[3], "the order of an array") == "F",
                       given[0]);
     }
-    refuse(fmt::format("an object of {} is no plain value",
+    refuse(fmt::format("an object of {} is not a plain value",
                        name.empty() ? "an unknown kind" : printable(name)));
   }
 
@@ -153,10 +168,8 @@ class Values {
         const bool is_big =
             items.size() == 3 &&
             pickle_.text(pickle_.items(items[2], "a dtype's state").at(1), "an order") == ">";
-        const std::optional<DType> dtype = dtype_named(name);
-        if (dtype && !is_big) return *dtype;
-        refuse(fmt::format("numbers of NumPy's type {}{:.20} are not read", is_big ? ">" : "",
-                           printable(name)));
+        const char order = is_big ? '>' : name == "b1" ? '|' : '<';
+        return dtype_of_numpy(fmt::format("{}{:.20}", order, printable(name)));
       }
     }
     refuse("a dtype of NumPy is in a form that is not known");
@@ -195,24 +208,13 @@ class Values {
   }
 
   Value of_array(Ref shape_ref, Ref dtype_ref, bool is_fortran, Ref data) const {
-    Value value{.field = {.type = FieldType::tensor, .dtype = dtype_of(dtype_ref)},
-                .bytes = pickle_.bytes(data, "an array's numbers")};
-    auto count = static_cast<int64_t>(size_of(value.field.dtype));
+    std::vector<int64_t> shape;
     for (const Ref side : pickle_.items(shape_ref, "an array's shape")) {
-      value.shape.push_back(pickle_.integer(side, "a side of an array"));
-      if (value.shape.back() < 0 || __builtin_mul_overflow(count, value.shape.back(), &count)) {
-        refuse("an array has a shape that cannot be");
-      }
+      shape.push_back(pickle_.integer(side, "a side of an array"));
     }
-    if (count != std::ssize(value.bytes)) {
-      throw error_of(ErrorCode::corrupt, "an array has {} bytes instead of {}", value.bytes.size(),
-                     count);
-    }
-    if (is_fortran && value.shape.size() > 1) refuse("an array is in Fortran's order");
-    const bool is_picture =
-        value.field.dtype == DType::u8 && value.shape.size() == 3 && value.shape[2] == 3;
-    if (!is_picture || count == 0) return value;
-    return pixels(value.shape[1], value.shape[0], 3, value.bytes);
+    if (is_fortran && shape.size() > 1) refuse("an array is in Fortran's order");
+    return of_array(dtype_of(dtype_ref), std::move(shape),
+                    pickle_.bytes(data, "an array's numbers"));
   }
 
   const Pickle& pickle_;
@@ -220,27 +222,39 @@ class Values {
 
 // The values of a record, with the keys of a dict.
 struct Parsed {
-  std::vector<Ref> refs;
+  std::vector<Value> values;
   std::vector<std::string> keys;
   bool is_container = true;
+  bool is_bytes_and_label = false;  // ImageNet's as HFAiLab writes it, whatever the bytes are
 };
 
 Parsed parse(std::span<const std::byte> stored, Pickle& pickle) {
-  pickle.parse(stored, Pickle::Objects::as_values);
   Parsed parsed;
+  if (kind_of(stored) == ContentKind::numpy) {
+    NpyHeader npy = read_npy_header(stored);
+    parsed.values = {
+        Values::of_array(npy.dtype, std::move(npy.shape), stored.subspan(npy.data_offset))};
+    parsed.is_container = false;
+    return parsed;
+  }
+  pickle.parse(stored, Pickle::Objects::as_values);
   const Ref root = pickle.root();
+  std::vector<Ref> refs = {root};
   if (pickle.kind(root) == Kind::dict) {
+    refs.clear();
     for (const auto& [key, value] : pickle.entries(root, "the record")) {
-      if (pickle.kind(key) != Kind::text) refuse("the dict has a key that is no text");
+      if (pickle.kind(key) != Kind::text) refuse("the dict has a key that is not text");
       parsed.keys.emplace_back(pickle.text(key, "a key"));
-      parsed.refs.push_back(value);
+      refs.push_back(value);
     }
   } else if (pickle.kind(root) == Kind::tuple || pickle.kind(root) == Kind::list) {
-    parsed.refs = pickle.items(root, "the record");
+    refs = pickle.items(root, "the record");
+    parsed.is_bytes_and_label = refs.size() == 2 && pickle.kind(refs[0]) == Kind::bytes &&
+                                pickle.kind(refs[1]) == Kind::integer;
   } else {
-    parsed.refs = {root};
     parsed.is_container = false;
   }
+  for (const Ref ref : refs) parsed.values.push_back(Values(pickle).of(ref));
   return parsed;
 }
 
@@ -254,20 +268,14 @@ std::string name_of(const Value& value, size_t place, const Schema& before) {
   return fmt::format("value_{}", place);
 }
 
-// ImageNet's as HFAiLab writes it, whatever the bytes are.
-bool is_bytes_and_label(const Pickle& pickle, const Parsed& parsed) {
-  return parsed.is_container && parsed.keys.empty() && parsed.refs.size() == 2 &&
-         pickle.kind(parsed.refs[0]) == Kind::bytes && pickle.kind(parsed.refs[1]) == Kind::integer;
-}
-
-V1Payload payload_of(const Pickle& pickle, const Parsed& parsed) {
-  if (is_bytes_and_label(pickle, parsed)) return imagenet_v1_payload();
+V1Payload payload_of(const Parsed& parsed) {
+  if (parsed.is_bytes_and_label) return imagenet_v1_payload();
   V1Payload payload{.kind = V1Payload::Kind::values,
                     .schema = {},
                     .keys = parsed.keys,
                     .is_container = parsed.is_container};
-  for (size_t i = 0; i < parsed.refs.size(); ++i) {
-    const Value value = Values(pickle).of(parsed.refs[i]);
+  for (size_t i = 0; i < parsed.values.size(); ++i) {
+    const Value& value = parsed.values[i];
     if (value.is_null) refuse("a value is None, so that its type cannot be told");
     Field field = value.field;
     field.name = parsed.keys.empty() ? name_of(value, i, payload.schema) : parsed.keys[i];
@@ -278,7 +286,28 @@ V1Payload payload_of(const Pickle& pickle, const Parsed& parsed) {
 }
 
 bool begins_as_picture_file(std::span<const std::byte> stored) {
-  return is_picture(content_kind(stored.first(std::min(stored.size(), kContentHeadBytes))));
+  return is_picture(kind_of(stored));
+}
+
+// Why the values of a record are none of fields, and what it is; empty of bytes that nothing tells.
+std::string why_not(std::span<const std::byte> stored, const Error& error) {
+  const std::string_view text(reinterpret_cast<const char*>(stored.data()), stored.size());
+  const auto begins = [&](const char* with) { return text.find_first_of(with) == 0; };
+  const bool is_old = text.starts_with("\x80\x02") ||
+                      (begins("(]}cIL") && text.find("p0\n") < text.size()) ||
+                      (begins("(]}") && text.find(std::string_view("q\0", 2)) < text.size());
+  if (is_old && text.ends_with('.')) {
+    return "a pickle of protocol 2 or older, with values that are not read; write the records with "
+           "pickle.dumps(record, 4)";
+  }
+  const bool is_json = (begins("{") && text.ends_with('}')) || (begins("[") && text.ends_with(']'));
+  if (is_json && is_utf8(text)) {
+    return "a JSON text; in Python, ffkit.convert.from_iterable((json.loads(row['data']) for row "
+           "in ffkit.Dataset(SRC)), DST) makes fields of its members";
+  }
+  const ContentKind kind = kind_of(stored);
+  if (kind == ContentKind::pickle || kind == ContentKind::numpy) return error.message();
+  return kind == ContentKind::unknown || kind == ContentKind::empty ? "" : content_name(kind);
 }
 
 const char* words_for(const Field& field) {
@@ -330,12 +359,10 @@ V1Payload find_v1_payload(std::span<const std::byte> stored, Pickle& pickle) {
             .schema = {{{.name = "image", .type = FieldType::image}}}};
   }
   try {
-    return payload_of(pickle, parse(stored, pickle));
+    return payload_of(parse(stored, pickle));
   } catch (const Error& error) {
     V1Payload raw = raw_v1_payload();
-    const bool is_pickle =
-        stored.size() > 1 && stored[0] == std::byte{0x80} && stored.back() == std::byte{'.'};
-    if (is_pickle) raw.why_raw = error.what();
+    raw.why_raw = why_not(stored, error);
     return raw;
   }
 }
@@ -351,27 +378,28 @@ int64_t v1_overhead(const V1Payload& payload) {
 void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, Pickle& pickle,
                    RecordBuilder& builder, V1Values& values) {
   if (payload.kind == V1Payload::Kind::picture && !begins_as_picture_file(stored)) {
-    throw Error(ErrorCode::corrupt, "the record is no picture, as the others are");
+    throw Error(ErrorCode::corrupt, "the record is not a picture, as the others are");
   }
   if (payload.kind != V1Payload::Kind::values) return builder.set_bytes(0, stored);
   values.pictures.clear();
-  const Parsed parsed = [&] {
+  Parsed parsed = [&] {
     try {
       return parse(stored, pickle);
     } catch (const Error& error) {
-      throw error.with_message(fmt::format("the record is none of {}, as the others are: {}",
-                                           payload.text(), error.message()));
+      const std::string why = why_not(stored, error);
+      throw error.with_message(fmt::format("the record is not one of {}, as the others are: {}",
+                                           payload.text(), why.empty() ? error.message() : why));
     }
   }();
   const std::vector<Field>& fields = payload.schema.fields;
   const auto differs = [&](const std::string& how) {
     throw error_of(ErrorCode::corrupt, "the record {}, and the others are {}", how, payload.text());
   };
-  if (parsed.is_container != payload.is_container || parsed.refs.size() != fields.size() ||
+  if (parsed.is_container != payload.is_container || parsed.values.size() != fields.size() ||
       parsed.keys.empty() != payload.keys.empty()) {
-    differs(fmt::format("is a pickle of {} values", parsed.refs.size()));
+    differs(fmt::format("is a pickle of {} values", parsed.values.size()));
   }
-  const bool is_bytes = payload == imagenet_v1_payload() && is_bytes_and_label(pickle, parsed);
+  const bool is_bytes = payload == imagenet_v1_payload() && parsed.is_bytes_and_label;
   values.pictures.reserve(fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
     size_t field = i;
@@ -382,7 +410,7 @@ void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, 
       }
       field = static_cast<size_t>(found - payload.keys.begin());
     }
-    Value value = Values(pickle).of(parsed.refs[i]);
+    Value& value = parsed.values[i];
     if (is_bytes && i == 0) value.field.type = FieldType::image;
     if (value.is_null) continue;
     const Field& wanted = fields[field];

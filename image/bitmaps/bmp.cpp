@@ -108,7 +108,7 @@ class BmpHeaderReader {
       header_.is_run_length = true;
     } else if (compression != kUncompressed) {
       throw_unsupported_bmp(
-          fmt::format("compression {}, {} bits a pixel", compression, header_.bits));
+          fmt::format("compression {}, {} bits per pixel", compression, header_.bits));
     }
     set_colors(u32(46));
   }
@@ -125,7 +125,7 @@ class BmpHeaderReader {
   void set_bits(int bits) {
     constexpr std::array kBits = {1, 4, 8, 16, 24, 32};
     if (std::ranges::find(kBits, bits) == kBits.end()) {
-      throw_unsupported_bmp(fmt::format("{} bits a pixel", bits));
+      throw_unsupported_bmp(fmt::format("{} bits per pixel", bits));
     }
     header_.bits = bits;
     header_.stride = (static_cast<size_t>(header_.width) * static_cast<size_t>(bits) + 31) / 32 * 4;
@@ -137,7 +137,7 @@ class BmpHeaderReader {
     if (header_.bits == 16) {
       header_.has_6_bits_of_green = masks == std::array<uint32_t, 3>{0xF800, 0x7E0, 0x1F};
       if (!header_.has_6_bits_of_green && masks != std::array<uint32_t, 3>{0x7C00, 0x3E0, 0x1F}) {
-        throw_unsupported_bmp(fmt::format("16 bits a pixel, colour masks {:04x}, {:04x}, {:04x}",
+        throw_unsupported_bmp(fmt::format("16 bits per pixel, colour masks {:04x}, {:04x}, {:04x}",
                                           masks[0], masks[1], masks[2]));
       }
       return;
@@ -146,7 +146,7 @@ class BmpHeaderReader {
     for (size_t i = 0; i < 3; ++i) {
       header_.places[i] = byte_of(masks[i]);
       if (header_.bits == 24 && header_.places[i] == 3) {
-        throw_unsupported_bmp(fmt::format("24 bits a pixel, colour mask {:08x}", masks[i]));
+        throw_unsupported_bmp(fmt::format("24 bits per pixel, colour mask {:08x}", masks[i]));
       }
     }
   }
@@ -157,7 +157,7 @@ class BmpHeaderReader {
     if (header_.bits > 8) return;
     if (claimed == 0) claimed = size_t{1} << header_.bits;
     if (claimed > kMaxColors) {
-      throw_corrupt_bmp(fmt::format("it claims a palette of {} colours for {} bits a pixel",
+      throw_corrupt_bmp(fmt::format("it claims a palette of {} colours for {} bits per pixel",
                                     claimed, header_.bits));
     }
     palette_bytes_ = header_.color_bytes * claimed;
@@ -176,7 +176,7 @@ class BmpHeaderReader {
       header_.pixels_begin += palette_bytes_;
     }
     if (header_.pixels_begin < headers_end) {
-      throw_corrupt_bmp(fmt::format("its pixels are to begin at byte {}, within its header of {}",
+      throw_corrupt_bmp(fmt::format("its pixels should begin at byte {}, inside its header of {}",
                                     header_.pixels_begin, headers_end));
     }
     const size_t available = data_.size() - std::min(data_.size(), header_.pixels_begin);
@@ -195,8 +195,8 @@ class BmpHeaderReader {
 
   [[noreturn]] void throw_truncated(size_t needed, size_t available) const {
     throw error_of(ErrorCode::corrupt,
-                   "truncated BMP: {} x {} pixels of {} bits need {} bytes, and the file has {} "
-                   "from their place, byte {}, on; get the file again",
+                   "truncated BMP: {} x {} pixels of {} bits need {} bytes, but the file has {} "
+                   "after byte {}, where they begin; get the file again",
                    header_.width, header_.height, header_.bits, needed, available,
                    header_.pixels_begin);
   }
@@ -244,8 +244,8 @@ class BmpRunReader {
     if (at_ >= data_.size()) {
       throw error_of(
           ErrorCode::corrupt,
-          "truncated BMP: its runs end in row {} of {}, with the file; get the file again", y_ + 1,
-          height_);
+          "truncated BMP: the file ends within the runs of row {} of {}; get the file again",
+          y_ + 1, height_);
     }
     return std::to_integer<size_t>(data_[at_++]);
   }
@@ -266,8 +266,8 @@ class BmpRunReader {
 
   void copy(size_t count) {
     if (count > width_ - x_) {
-      throw_corrupt_bmp(fmt::format("{} pixels pass the end of row {} of {}", count - (width_ - x_),
-                                    y_ + 1, height_));
+      throw_corrupt_bmp(fmt::format("{} pixels are beyond the end of row {} of {}",
+                                    count - (width_ - x_), y_ + 1, height_));
     }
     uint8_t* const out = here();
     size_t byte = 0;

@@ -104,7 +104,7 @@ void check_length(std::span<const std::byte> data, const PnmHeader& header) {
   const int64_t last_space = header.is_text && !header.is_bitmap ? 1 : 0;
   if ((available + last_space) / row_bytes < info.height) {
     throw error_of(ErrorCode::corrupt,
-                   "truncated PPM: {} bytes behind its header are too few for {} x {} pixels; get "
+                   "truncated PPM: {} bytes after its header are too few for {} x {} pixels; get "
                    "the file again",
                    available, info.width, info.height);
   }
@@ -192,7 +192,7 @@ size_t next_value(PnmText& text, const PnmHeader& header, int64_t pixel) {
   }
   if (value < 0 || value > header.max_value) {
     throw error_of(ErrorCode::corrupt,
-                   "broken PPM: pixel {} of {} is no number up to {}; get the file again", pixel,
+                   "broken PPM: pixel {} of {} is not a number up to {}; get the file again", pixel,
                    int64_t{header.info.width} * header.info.height, header.max_value);
   }
   return static_cast<size_t>(value);

@@ -32,14 +32,14 @@ constexpr int kMaxSide = 1'000'000;
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture claims {} x {} pixels, more than the {} that are decoded; it is "
+                   "the picture claims {} x {} pixels, more than the {} that ffkit decodes; it is "
                    "broken or must be made smaller",
                    info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture claims {} x {} pixels, more than the {} each way that are decoded; "
-                   "it is broken or must be cut",
+                   "the picture claims {} x {} pixels, more than the {} per side that ffkit "
+                   "decodes; it is broken or must be cut",
                    info.width, info.height, kMaxSide);
   }
 }
@@ -117,7 +117,7 @@ std::string describe_beginning(std::string_view text) {
   if (is_all_zeros(data)) {
     throw error_of(ErrorCode::corrupt, "the picture is {} zeros; get the file again", data.size());
   }
-  constexpr std::string_view kRead = "none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM";
+  constexpr std::string_view kRead = "not JPEG, PNG, WebP, BMP, PPM, PGM or PBM";
   const ContentKind kind = content_kind(data.first(std::min(data.size(), kContentHeadBytes)));
   const bool is_through_text =
       kind == ContentKind::png_through_text || kind == ContentKind::jpeg_through_text;
@@ -251,7 +251,7 @@ struct ImageDecoder::Impl {
     check_region(region, info);
     if (!info.has_16_bits) {
       throw Error(ErrorCode::invalid_argument,
-                  "the picture has 8 bits a channel; call read_region() for it");
+                  "the picture has 8 bits per channel; call read_region() for it");
     }
     is_begun = false;
     if (info.encoding == ImageEncoding::png) {

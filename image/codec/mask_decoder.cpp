@@ -16,16 +16,16 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
     const bool is_jpeg =
         info.encoding == ImageEncoding::jpeg || info.encoding == ImageEncoding::dct;
     const bool is_webp = info.encoding == ImageEncoding::webp;
-    throw error_of(ErrorCode::unsupported, "the mask is {}{}; save masks as PNG of one channel{}",
-                   is_webp                               ? "a WebP picture"
-                   : is_jpeg                             ? "a JPEG"
-                   : info.encoding == ImageEncoding::bmp ? "a BMP picture"
-                   : info.num_components == 1            ? "a PGM"
-                                                         : "a PPM",
-                   is_jpeg   ? ", whose numbers may not be those that were saved"
-                   : is_webp ? ", whose numbers are those that were saved only if it is lossless"
-                             : ", which has the numbers but is not read as a mask",
-                   is_jpeg ? "" : ": Image.open(mask).save(\"mask.png\")");
+    // Pillow gives pictures of WebP three channels, and scales the numbers of a PGM.
+    throw error_of(
+        ErrorCode::unsupported, "the mask is {}; save masks as PNG of one channel{}",
+        is_webp   ? "a WebP picture, whose numbers are those that were saved only if it is lossless"
+        : is_jpeg ? "a JPEG, whose numbers may have changed when it was saved"
+        : is_bmp  ? "a BMP picture, which has the numbers but is not read as a mask"
+        : is_pgm
+            ? "a PGM, whose numbers Pillow changes unless the largest value of its header is 255"
+            : "a PPM, which is not read as a mask",
+        is_jpeg || is_pgm ? "" : ": Image.open(mask).getchannel(0).save(\"mask.png\")");
   }
   if (info.num_components == 2 || info.num_components == 4) {
     throw Error(ErrorCode::unsupported,
@@ -39,7 +39,7 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   }
   if (info.num_components == 3 && info.has_16_bits) {
     throw Error(ErrorCode::unsupported,
-                "the panoptic mask has 16 bits a channel; panoptic PNGs have 8");
+                "the panoptic mask has 16 bits per channel; panoptic PNGs have 8");
   }
 }
 

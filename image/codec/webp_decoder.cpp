@@ -25,7 +25,7 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
   const std::string length =
       claimed == data.size() || claimed + 1 == data.size()
           ? ""
-          : fmt::format(", and the file has {} bytes where its header says {}", data.size(),
+          : fmt::format(", and the file has {} bytes, but its header says {}", data.size(),
                         claimed);
   throw error_of(ErrorCode::corrupt, "broken WebP: {}{}; get the file again", what, length);
 }
@@ -75,7 +75,7 @@ class FirstPicture {
     if (frame_.x_offset < 0 || frame_.y_offset < 0 ||
         frame_.width > whole.width - frame_.x_offset ||
         frame_.height > whole.height - frame_.y_offset) {
-      throw_broken_webp("the first picture of its animation lies outside of it", data);
+      throw_broken_webp("the first picture of its animation is outside of it", data);
     }
   }
   ~FirstPicture() { WebPDemuxReleaseIterator(&frame_); }

@@ -33,8 +33,8 @@ void DctFile::open(std::span<const std::byte> dct) {
   if (dct.size() < kHeaderBytes) throw_broken_dct("its header is cut");
   if (bytes[6] != kVersion) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture is in version {} of the dct code, of which version {} is read; "
-                   "take a newer release",
+                   "the picture is in version {} of the dct code, but this program reads version "
+                   "{}; use a newer release",
                    bytes[6], kVersion);
   }
   if (u32_at(bytes + 8) != dct.size()) {

@@ -172,7 +172,7 @@ void add_padding(ImageSize size, Moves& moves) {
   const auto* first = std::get_if<CropPlan>(&last.what);
   const auto both = first != nullptr ? joined(*first, last.size, pad, size) : std::nullopt;
   // Boxes that the last one clips and the padding does not.
-  if (both && !crops(*first) && !last.drops_boxes_outside) {
+  if (both && !cuts_boxes(last) && !last.drops_boxes_outside) {
     last.what = *both;
     last.size = size;
   } else {

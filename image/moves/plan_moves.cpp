@@ -218,13 +218,6 @@ CropPlan plan_flip(int width, int height) {
   return plan;
 }
 
-// Where boxes would lie elsewhere, or others would stay, if both were one.
-bool boxes_differ(const CropPlan& first, bool first_drops, const CropPlan& next, ImageSize size,
-                  bool next_drops) {
-  return (crops(first) && (fills(next, size) || next_drops)) ||
-         (first_drops && (crops(next) || fills(next, size)));
-}
-
 // Adds the moves of one step after another. It knows the canvas that they have made.
 class StepPlanner {
  public:
@@ -242,8 +235,7 @@ class StepPlanner {
     if (!moves_.empty()) {
       Move& last = moves_.back();
       const auto* first = std::get_if<CropPlan>(&last.what);
-      if (first != nullptr &&
-          !boxes_differ(*first, last.drops_boxes_outside, plan, size, drops_boxes_outside)) {
+      if (first != nullptr && !boxes_differ(last, plan, size, drops_boxes_outside)) {
         if (const auto both = joined(*first, last.size, plan, size)) {
           const bool drops = last.drops_boxes_outside || drops_boxes_outside;
           moves_.pop_back();
@@ -264,6 +256,15 @@ class StepPlanner {
 
   ImageSize size() const { return {height_, width_}; }
 
+  // Where boxes would lie elsewhere, or others would stay, if both were one.
+  bool boxes_differ(const Move& first, const CropPlan& next, ImageSize size,
+                    bool next_drops) const {
+    const bool first_crops = crops(std::get<CropPlan>(first.what));
+    return (cuts_boxes(first) && fills(next, size)) ||
+           (next_drops && (first_crops || has_cut_boxes_)) ||
+           (first.drops_boxes_outside && (crops(next) || fills(next, size)));
+  }
+
   void check_canvas(ImageSize size) const {
     if (size.width <= kMaxSide && size.height <= kMaxSide) return;
     throw error_of(ErrorCode::unsupported,
@@ -278,9 +279,11 @@ class StepPlanner {
   void push(const Move& move, const ViewMatrix& matrix) {
     width_ = static_cast<int>(move.size.width);
     height_ = static_cast<int>(move.size.height);
+    has_cut_boxes_ = false;
     for (BoxEdges& box : boxes_) {
-      box = map_box(matrix, box);
-      if (cuts_boxes(move)) box = clipped(box, move.size);
+      const BoxEdges whole = map_box(matrix, box);
+      box = cuts_boxes(move) ? clipped(whole, move.size) : whole;
+      has_cut_boxes_ = has_cut_boxes_ || box != whole;
     }
     moves_.push_back(move);
   }
@@ -384,6 +387,7 @@ class StepPlanner {
   int width_;
   int height_;
   std::vector<BoxEdges> boxes_;  // on this canvas
+  bool has_cut_boxes_ = false;   // at its edges
   Moves& moves_;
 };
 

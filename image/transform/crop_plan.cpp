@@ -119,11 +119,12 @@ CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int wid
   // torchvision: int(size * long / short), which truncates.
   const int64_t long_side = options.resize * std::max(width, height) / std::min(width, height);
   if (long_side > std::numeric_limits<int>::max()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the picture of {} x {} pixels, resized to {} at its short side, would "
-                            "be {} pixels long; at most 2^31 - 1 can be, so give a smaller resize "
-                            "or leave the picture out",
-                            width, height, options.resize, long_side));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "the picture of {} x {} pixels, resized to {} at its short side, would be {} pixels "
+            "long, more than 2^31 - 1; give a smaller resize or leave the picture out",
+            width, height, options.resize, long_side));
   }
   const auto short_pixels = static_cast<int>(options.resize);
   const auto long_pixels = static_cast<int>(long_side);

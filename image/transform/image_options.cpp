@@ -108,12 +108,12 @@ void check(const AutoAugment& augment) {
 void check(const Apply& apply) {
   check_probability("Apply probability", apply.probability);
   if (!apply.augmentations.empty()) return;
-  throw Error(ErrorCode::invalid_argument, "Apply has no augmentations; expected one at least");
+  throw Error(ErrorCode::invalid_argument, "Apply has no augmentations; expected at least one");
 }
 
 void check(const OneOf& one_of) {
   if (one_of.augmentations.empty()) {
-    throw Error(ErrorCode::invalid_argument, "OneOf has no augmentations; expected one at least");
+    throw Error(ErrorCode::invalid_argument, "OneOf has no augmentations; expected at least one");
   }
   if (one_of.weights.empty()) return;
   if (one_of.weights.size() != one_of.augmentations.size()) {
@@ -140,10 +140,11 @@ const std::vector<Augmentation>* list_within(const Augmentation& augmentation) {
 void check_list(const std::vector<Augmentation>& augmentations, int level) {
   constexpr int kMaxLevels = 16;
   if (level > kMaxLevels) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("augmentations stand in more than {0} Apply or OneOf, one in another; "
-                            "expected {0} at most",
-                            kMaxLevels));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "augmentations are nested in more than {0} Apply or OneOf; expected at most {0}",
+            kMaxLevels));
   }
   std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
   for (const Augmentation& augmentation : augmentations) {
@@ -155,8 +156,8 @@ void check_list(const std::vector<Augmentation>& augmentations, int level) {
     }
     if (level > 0 && std::holds_alternative<PhotoMetricDistortion>(augmentation)) {
       throw Error(ErrorCode::invalid_argument,
-                  "PhotoMetricDistortion changes floats, and Apply and OneOf are for what changes "
-                  "bytes; expected it on its own, with a ScalePad");
+                  "PhotoMetricDistortion changes floats, but Apply and OneOf take augmentations of "
+                  "bytes; use it outside of them, with a ScalePad");
     }
     if (const auto* within = list_within(augmentation)) check_list(*within, level + 1);
   }
@@ -190,17 +191,18 @@ void check_values(const ImageOptions& options) {
   const DType dtype = options.output.dtype;
   if (dtype != DType::u16 && dtype != DType::i32) return;
   if (std::holds_alternative<Compose>(options.transform)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("Compose makes bytes of values, and {} output has the values of the "
-                            "file; expected another transform, or a MaskField, which keeps numbers",
-                            to_string(dtype)));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("Compose changes values into bytes, but {} output keeps the values of the "
+                    "file; expected another transform, or a MaskField, which keeps numbers",
+                    to_string(dtype)));
   }
   if (options.augmentations.empty() && !options.erasing) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("augmentations and RandomErasing change colours, and {} output has the "
-                          "values of the file; expected none of them or a dtype of u8, f32, f16 or "
-                          "bf16",
-                          to_string(dtype)));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("augmentations and RandomErasing change colours, but {} output keeps the values "
+                  "of the file; expected none of them or a dtype of u8, f32, f16 or bf16",
+                  to_string(dtype)));
 }
 
 void check(const RandomErasing& erasing, DType dtype) {

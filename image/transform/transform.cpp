@@ -122,7 +122,7 @@ void check(const RandomRotation& rotation) {
   if (rotation.expand && rotation.center) {
     throw Error(ErrorCode::invalid_argument,
                 "RandomRotation has a center, but with expand the whole picture is on the new "
-                "canvas, wherever it was turned about; leave one of both out");
+                "canvas, wherever it was turned about; leave one of the two out");
   }
 }
 
@@ -160,7 +160,7 @@ void check(const RandomIoUCrop& crop) {
   check_between("RandomIoUCrop trials", crop.trials, 1, 1000);
   if (crop.overlaps.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "RandomIoUCrop has no overlaps; expected one at least, such as 0.5");
+                "RandomIoUCrop has no overlaps; expected at least one, such as 0.5");
   }
   for (const double overlap : crop.overlaps) check_between("RandomIoUCrop overlap", overlap, 0, 2);
 }
@@ -181,7 +181,7 @@ void check(const CenterCrop& crop) {
 void check(const RandomShortestSize& shortest) {
   if (shortest.sizes.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "RandomShortestSize has no sizes; expected one at least, such as 800");
+                "RandomShortestSize has no sizes; expected at least one, such as 800");
   }
   for (const int64_t size : shortest.sizes) check_length("RandomShortestSize size", size);
   check_between("RandomShortestSize max_size", static_cast<double>(shortest.max_size), 0, kMaxSize);
@@ -238,7 +238,7 @@ ImageSize size_after(const Resize& resize) {
   throw error_of(
       ErrorCode::invalid_argument,
       "Resize({}) makes the {} side {} pixels long, so pictures have different sizes; "
-      "give Resize(({}, {})) for both sides, or put a crop behind it in a Compose",
+      "give Resize(({}, {})) for both sides, or put a crop after it in a Compose",
       resize.size.short_side > 0 ? fmt::format("{}", side) : fmt::format("None, max_size={}", side),
       resize.size.short_side > 0 ? "short" : "long", side, side, side);
 }
@@ -262,8 +262,7 @@ void check(const Compose& compose) {
     std::visit([](const auto& one) { check_with_filter(one); }, step);
     if (std::holds_alternative<PadToLargest>(step) && &step != &compose.steps.back()) {
       throw Error(ErrorCode::invalid_argument,
-                  "PadToLargest is not the last step of Compose; it pads what is finished, so put "
-                  "it behind all others");
+                  "PadToLargest is not the last step of Compose; put it after all others");
     }
   }
   check_size("Compose", size_after(compose));

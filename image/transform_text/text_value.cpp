@@ -59,7 +59,7 @@ class TextParser {
   // What follows a bracket may stand deeper by one.
   int deeper(int depth) const {
     if (depth < kMaxTextDepth) return depth + 1;
-    throw error_of(ErrorCode::invalid_argument, "{} stands in more than {} brackets",
+    throw error_of(ErrorCode::invalid_argument, "{} is nested in more than {} brackets",
                    quoted_text(text_.substr(at_)), kMaxTextDepth);
   }
 
@@ -103,7 +103,7 @@ class TextParser {
     }
     if (next() != '(') {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} needs brackets behind it, as in {}(), or quotes around it",
+                     "{} needs brackets after it, as in {}(), or quotes around it",
                      quoted_text(name), printable(name.substr(0, kMaxQuotedBytes)));
     }
     TextValue call{.kind = TextValue::Kind::call, .text = name};
@@ -147,7 +147,7 @@ class TextParser {
     const TextValue below = number();
     const double number = above.number / below.number;
     if (std::isfinite(number)) return {.kind = TextValue::Kind::number, .number = number};
-    throw error_of(ErrorCode::invalid_argument, "{} is no number",
+    throw error_of(ErrorCode::invalid_argument, "{} is not a number",
                    quoted_text(text_.substr(begin, at_ - begin)));
   }
 
@@ -201,7 +201,7 @@ class TextParser {
     }
     if (!is_right) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} is no range; expected range(LAST), range(FIRST, LAST) or range(FIRST, "
+                     "{} is not a range; expected range(LAST), range(FIRST, LAST) or range(FIRST, "
                      "LAST, STEP), up to {} whole numbers",
                      quoted_text(text_.substr(begin, at_ - begin)), kMaxRangeNumbers);
     }

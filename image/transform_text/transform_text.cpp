@@ -80,7 +80,7 @@ std::vector<const TextValue*> match_arguments(const TextKind& kind, const TextVa
       at = find_parameter(kind, call, i);
     } else if (has_names) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} has {} behind a parameter with a name; give it a name too", kind.name,
+                     "{} has {} after a parameter with a name; give it a name too", kind.name,
                      quoted_argument(call, i));
     } else if (at >= num_parameters) {
       throw error_of(ErrorCode::invalid_argument, "{} takes {} parameters, and {} is one more",
@@ -130,7 +130,7 @@ void read_text(const TextPlace& place, const TextValue& value, std::vector<Geome
     auto* step = std::get_if<GeometryStep>(&made);
     if (step == nullptr) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} is no step of a Compose; expected a crop, a resize, a flip or another "
+                     "{} is not a step of a Compose; expected a crop, a resize, a flip or another "
                      "step of geometry, such as RandomRotation",
                      quoted_text(item.source));
     }
@@ -196,7 +196,7 @@ const std::vector<TextKind>& text_kinds() {
 TextTransform make_text_transform(const TextValue& call) {
   if (call.kind != TextValue::Kind::call) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is no transform; an example: RandomResizedCrop(224)",
+                   "{} is not a transform; an example: RandomResizedCrop(224)",
                    quoted_text(call.source));
   }
   const std::vector<TextKind>& kinds = text_kinds();
@@ -268,9 +268,10 @@ class OptionsOfText {
     if (scale_pad_) refuse_scale_pad(call);
   }
   [[noreturn]] static void refuse_scale_pad(const TextValue& call) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "{} cannot stand beside another step of geometry: a ScalePad stands alone",
-                   quoted_text(call.source));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "{} cannot be combined with another step of geometry: a ScalePad must be the only one",
+        quoted_text(call.source));
   }
 
   // One that is a transform stands alone; others need a Compose around them.

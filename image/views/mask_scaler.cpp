@@ -83,8 +83,7 @@ int64_t MaskScaler::renumbered(int64_t number) const {
   }
   if (id == kNone) {
     throw error_of(ErrorCode::corrupt,
-                   "the mask has the id {}, for which `ids` has no new one; add it to `ids`",
-                   number);
+                   "the mask has the id {}, which is not in `ids`; add it to `ids`", number);
   }
   if (!holds(options_.dtype, id)) {
     throw error_of(ErrorCode::corrupt,

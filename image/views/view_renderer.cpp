@@ -157,8 +157,8 @@ bool ViewRenderer::is_wide(const ImageInfo& info) const {
   if (mixes_warped(impl_->options.transform)) what = "a bilinear or bicubic turn";
   if (what == nullptr) return true;
   throw error_of(ErrorCode::unsupported,
-                 "a picture of 16 bits a channel, of which {} would leave 8; load it as u8, which "
-                 "has the high bytes, or leave them out",
+                 "a picture has 16 bits per channel, and {} would keep only 8; load it as u8 (the "
+                 "high bytes), or leave them out",
                  what);
 }
 

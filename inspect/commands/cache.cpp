@@ -96,7 +96,7 @@ int cache(const CacheCommand& command) {
 
 void add_cache_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CacheCommand>();
-  CLI::App* command = app.add_subcommand("cache", "What this machine keeps of data sets in stores");
+  CLI::App* command = app.add_subcommand("cache", "The cached parts of data sets in stores");
   command->add_option("--folder", options->folder, "The cache in this folder")
       ->option_text("FOLDER");
   command
@@ -105,7 +105,8 @@ void add_cache_command(CLI::App& app, Action& action) {
           [options](const std::vector<std::string>& addresses) {
             options->clean = addresses.empty() ? "" : addresses.front();
           },
-          "Remove what no process uses: of all data sets, or of those whose address begins so")
+          "Removes cached data that no process uses: of all data sets, or of those whose address "
+          "begins with ADDRESS")
       ->expected(0, 1)
       ->option_text("[ADDRESS]");
   command->add_flag("--json", options->json, "Print JSON instead of text");

@@ -103,7 +103,7 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
 std::string document_text(const Dataset& dataset, const RecordView& record,
                           const CatOptions& options) {
   if (!text::is_token_schema(dataset.schema())) {
-    throw CLI::ValidationError("--document", "the records are no blocks of documents");
+    throw CLI::ValidationError("--document", "the records are not blocks of documents");
   }
   const text::TokenBlock block(record, dataset.schema());
   if (options.document >= block.num_documents()) {
@@ -155,7 +155,7 @@ void add_cat_command(CLI::App& app, Action& action) {
       ->option_text("NAME");
   command
       ->add_option("--document", options->document,
-                   "Only this document of a block of tokens, from 0: its text, or its tokens where "
+                   "Only this document of a block of tokens, from 0: its text, or its tokens if "
                    "the data set has no tokenizer")
       ->check(CLI::NonNegativeNumber)
       ->excludes("--field", "--json")

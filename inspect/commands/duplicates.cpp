@@ -280,7 +280,7 @@ void add_duplicates_command(CLI::App& app, Action& action) {
   command->remove_option(command->get_option("--split"));
   command
       ->add_option("--split", options->splits,
-                   "Only this split; several times: these. All of them by default")
+                   "Only this split; may be given several times. Default: all")
       ->allow_extra_args(false)
       ->option_text("NAME");
   command
@@ -294,7 +294,8 @@ void add_duplicates_command(CLI::App& app, Action& action) {
                        "Pictures whose hashes differ in up to N of 64 bits are near")
           ->check(CLI::Range(0, kMaxHashDistance))
           ->option_text("N=4");
-  command->add_flag("--exact", options->options.exact, "Equal ones alone; decodes no picture")
+  command
+      ->add_flag("--exact", options->options.exact, "Finds only equal pictures; decodes no picture")
       ->excludes(distance);
   command->add_flag("--across", options->across, "Shows only groups of several splits");
   command
@@ -303,14 +304,14 @@ void add_duplicates_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber)
       ->option_text("N=20");
   command
-      ->add_option("--hashes", options->hashes,
-                   "Folder in which hashes are kept, or 'off'; ffkit/hashes in XDG_CACHE_HOME or "
-                   "~/.cache by default")
+      ->add_option(
+          "--hashes", options->hashes,
+          "Folder for hashes, or 'off'; ffkit/hashes in XDG_CACHE_HOME or ~/.cache by default")
       ->option_text("FOLDER");
   command
       ->add_option("--keep", options->keep,
-                   "Writes the numbers of the records of the first --split that stay when of equal "
-                   "and near records one stays, and none that another split has, for --indices")
+                   "Writes a list for --indices: the records of the first --split without "
+                   "duplicates, that is, one of each group, and none of a group with another split")
       ->option_text("FILE");
   command->add_option("-o,--output", options->output, "Writes to a file, not to standard output")
       ->option_text("FILE");

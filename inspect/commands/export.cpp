@@ -118,9 +118,11 @@ Json export_to_json(const ExportedSplit& split) {
 std::string way_back(const ExportOptions& options, const Exported& exported) {
   const ExportForm form = parse_export_form(options.form);
   const bool is_of_files = form == ExportForm::files || form == ExportForm::imagefolder;
-  if (is_of_files && exported.class_files.empty()) return "";
+  // Of splits with other classes, one call makes other labels.
+  const bool has_classes = exported.class_files == std::vector<std::string>{"classes.txt"};
+  if (is_of_files && !has_classes) return "";
   std::set<std::string> needed;
-  if (!is_of_files) needed.insert("--order source");
+  if (!is_of_files) needed.insert("--order sequential");
   for (const ExportedSplit& split : exported.splits) {
     needed.insert(split.way_back.begin(), split.way_back.end());
   }

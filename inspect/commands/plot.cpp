@@ -238,7 +238,7 @@ void add_plot_command(CLI::App& app, Action& action) {
       ->option_text(" ");
   add_picture_output(*command, options->output);
   command->add_flag("--log", options->log,
-                    "Draw the loss on a logarithmic scale; of a training run alone");
+                    "Draws the loss on a logarithmic scale; only for a training run");
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer(kPlotFooter);
   command->callback([options, &action] { action = [options] { return plot(*options); }; });

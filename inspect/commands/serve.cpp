@@ -96,28 +96,28 @@ void add_serve_command(CLI::App& app, Action& action) {
       add_command(app, "serve", "Shows the data set in the browser", options->target, kServeFooter);
   command
       ->add_option("--results", options->results,
-                   "What was found, beside the truth: classes as fftrain writes them (.jsonl), "
+                   "Results to show beside the truth: classes as fftrain writes them (.jsonl), "
                    "detections in nuScenes' official JSON or in COCO's, or roots of persons; given "
                    "twice, two files of classes are compared")
       ->option_text("FILE")
       ->allow_extra_args(false);
   command
       ->add_option("--config", options->config,
-                   "The config.toml of a run of fftrain: its transforms are shown as what training "
-                   "sees")
+                   "The config.toml of a run of fftrain: shows the pictures that training sees, "
+                   "with its transforms")
       ->option_text("FILE");
-  command->add_option("--port", options->port, "Port of 127.0.0.1; 0: one that is free")
+  command->add_option("--port", options->port, "Port of 127.0.0.1; 0: any free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   command
-      ->add_option("--token", options->token,
-                   "What the address has instead of a random word: 16 to 128 letters, digits, '-' "
-                   "and '_'")
+      ->add_option(
+          "--token", options->token,
+          "Secret in the address, instead of a random one: 16 to 128 letters, digits, '-' and '_'")
       ->option_text("TEXT");
   command
-      ->add_option("--hashes", options->hashes,
-                   "Folder in which hashes of pictures are kept, for duplicates; default: "
-                   "~/.cache/ffkit/hashes")
+      ->add_option(
+          "--hashes", options->hashes,
+          "Folder for hashes of pictures, to find duplicates; default: ~/.cache/ffkit/hashes")
       ->option_text("FOLDER");
   command->add_flag("--open", options->open, "Opens the address in the desktop's browser");
   add_choice_options(*command, options->target);

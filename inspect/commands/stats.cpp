@@ -243,7 +243,7 @@ void add_stats_command(CLI::App& app, Action& action) {
                   options->target, kStatsFooter);
   command
       ->add_option("--max-classes", options->max_classes,
-                   "Largest number of classes that are shown; of more, the most and the least "
+                   "Largest number of classes to show; if there are more, the most and the least "
                    "frequent ones. 0: all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -197,8 +197,8 @@ void add_verify_command(CLI::App& app, Action& action) {
       add_command(app, "verify", "Reads everything, checks every checksum, lists all damage",
                   options->target, kVerifyFooter);
   command->add_flag("--pictures", options->pictures,
-                    "Also decodes every picture, and proves that each one in the dct code gives a "
-                    "JPEG file again that has the same pixels");
+                    "Also decodes every picture, and checks that each picture in the dct code "
+                    "gives a JPEG file with the same pixels");
   command->callback([options, &action] { action = [options] { return verify(*options); }; });
 }
 

@@ -242,7 +242,7 @@ int view(const ViewOptions& options) {
     if (const std::string views_by = views_option(options); !views_by.empty()) {
       throw CLI::ValidationError(views_by,
                                  "shows views of one picture, and a keyframe of nuScenes has "
-                                 "several; say with --field of which");
+                                 "several; choose one with --field");
     }
     if (!options.mask.empty()) {
       throw CLI::ValidationError("--mask", "keyframes of nuScenes have no masks; leave it out");
@@ -264,7 +264,7 @@ int view(const ViewOptions& options) {
     }
   } else if (options.wrong) {
     throw error_at(options.results, ErrorCode::invalid_argument,
-                   "has no predicted classes, an object a line with record, class and score");
+                   "has no predicted classes, an object per line with record, class and score");
   } else if (!options.results.empty()) {
     if (!has_roots(dataset.schema()) || !options.field.empty()) {
       throw error_at(
@@ -344,60 +344,57 @@ void add_view_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 2'000))
       ->capture_default_str();
   command
-      ->add_option("--record", options->record,
-                   "Only this record; of nuScenes: all cameras with boxes, and the scene from "
-                   "above")
+      ->add_option(
+          "--record", options->record,
+          "Only this record; for nuScenes: all cameras with boxes, and the scene from above")
       ->option_text("N")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* results =
       command
-          ->add_option(
-              "--results", options->results,
-              "What was found, to draw beside the truth: detections in nuScenes' official "
-              "JSON format with --record, roots of persons as fftrain --task rootnet writes "
-              "them, or classes of pictures as fftrain writes them (.jsonl)")
+          ->add_option("--results", options->results,
+                       "Results to draw beside the truth: detections in nuScenes' official JSON "
+                       "format with --record, roots of persons as fftrain --task rootnet writes "
+                       "them, or classes of pictures as fftrain writes them (.jsonl)")
           ->option_text("FILE");
   command
-      ->add_flag(
-          "--wrong", options->wrong,
-          "With --results of predicted classes: the records whose label is another class, the "
-          "most confident mistakes first")
+      ->add_flag("--wrong", options->wrong,
+                 "With --results of predicted classes: only the mistakes, the most confident first")
       ->needs(results);
-  command
-      ->add_option("--min-score", options->min_score, "Lowest score of a detection that is drawn")
+  command->add_option("--min-score", options->min_score, "Lowest score of detections to draw")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str()
       ->needs(results);
-  command->add_option("--seed", options->seed, "Choose the samples at random with this seed")
+  command->add_option("--seed", options->seed, "Chooses the samples at random with this seed")
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--field", options->field,
                    "Field with the pictures; default: the first one of type image")
       ->option_text("NAME");
   command
-      ->add_option(
-          "--mask", options->mask,
-          "Field with a PNG of numbers, whose colours lie over the pictures: those of VOC, "
-          "0 is left clear")
+      ->add_option("--mask", options->mask,
+                   "Field with a mask (a PNG of numbers) to draw over the pictures, in the colours "
+                   "of VOC; 0 is transparent")
       ->option_text("NAME");
   CLI::Option* transform =
       command
-          ->add_option(
-              "--transform", options->transforms,
-              "What the network sees: views of each picture by these transforms, as in \"Random"
-              "ResizedCrop(224, scale=(0.4, 1)), ColorJitter(0.4)\"; \"global*2: ...\" is a view "
-              "with a name and two copies, and may be given several times")
+          ->add_option("--transform", options->transforms,
+                       "Shows what the network sees: each picture after these transforms, as in "
+                       "\"RandomResizedCrop(224, scale=(0.4, 1)), ColorJitter(0.4)\"; \"global*2: "
+                       "...\" is a view with a name and two copies, and may be given several times")
           ->option_text("TEXT")
           ->allow_extra_args(false);
   command
-      ->add_option("--config", options->config,
-                   "The config.toml of a run of fftrain: its transforms instead of --transform")
+      ->add_option(
+          "--config", options->config,
+          "The config.toml of a run of fftrain: uses its transforms instead of --transform")
       ->option_text("FILE")
       ->excludes(transform);
-  command->add_option("--draws", options->draws, "Epochs to draw of each view, beside each other")
+  command
+      ->add_option("--draws", options->draws, "Number of epochs to draw of each view, side by side")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--draw-seed", options->draw_seed, "The loader's seed, of all random numbers")
+  command
+      ->add_option("--draw-seed", options->draw_seed, "Seed of the loader, for all random numbers")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--columns", options->sheet.columns, "Pictures in a row")

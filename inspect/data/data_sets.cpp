@@ -62,7 +62,7 @@ std::vector<Dataset> open_splits(const Target& target) {
   if (!target.indices.empty()) {
     if (splits.size() > 1) {
       throw error_at(target.path, ErrorCode::invalid_argument,
-                     "an index file belongs to one split of several; say which with --split");
+                     "an index file belongs to one of several splits; choose it with --split");
     }
     splits.front() = splits.front().subset(read_index_file(target.indices));
   }
@@ -77,7 +77,7 @@ Dataset open_one_split(const Target& target) {
   std::vector<Dataset> all = open_splits(target);
   if (all.size() > 1) {
     throw error_at(target.path, ErrorCode::invalid_argument,
-                   "the data set has several splits; say which with --split");
+                   "the data set has several splits; choose one with --split");
   }
   return all.front();
 }
@@ -86,7 +86,7 @@ bool is_packed(const Target& target) {
   if (!PackedFolder::is_packed_folder(target.path)) return false;
   if (!target.split.empty() || !target.where.empty() || !target.indices.empty()) {
     throw error_at(target.path, ErrorCode::invalid_argument,
-                   "is a packed folder, of which --split, --where and --indices cannot choose");
+                   "is a packed folder, which does not support --split, --where and --indices");
   }
   return true;
 }

@@ -304,7 +304,7 @@ ConfusionCounts read_confusion(const std::filesystem::path& file) {
   if (!is_square) {
     throw error_at(
         file, ErrorCode::corrupt,
-        "is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it");
+        "is not a confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it");
   }
   return out;
 }

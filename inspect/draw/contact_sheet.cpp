@@ -358,8 +358,8 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
     }
     if (json.contains("loss") && json["loss"].is_number()) found.loss = json["loss"].get<double>();
     if (!found_.emplace(record, std::move(found)).second) {
-      throw error_at(file, ErrorCode::corrupt,
-                     "line {} is of record {}, of which there was one before", number, record);
+      throw error_at(file, ErrorCode::corrupt, "line {} is of record {}, which appeared before",
+                     number, record);
     }
     records_.push_back(record);
   }

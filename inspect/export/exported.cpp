@@ -86,7 +86,8 @@ void write_class_files(const std::vector<Dataset>& splits, const std::filesystem
   const bool are_alike = std::ranges::all_of(splits, is_like_first);
   if (!are_alike) {
     exported.notes.emplace_back(
-        "the splits have different classes, a file each; convert them apart, each with its own");
+        "the splits have different classes, a file each; convert them separately, each with its "
+        "own");
   }
   for (const Dataset& dataset : splits) {
     const Manifest& manifest = dataset.manifest();
@@ -262,7 +263,7 @@ void make_tree(const fs::path& destination, const std::function<void(const fs::p
 
 void throw_if_stopped() {
   if (!*stop_flag()) return;
-  throw Error(ErrorCode::cancelled, "stopped by a signal; what was exported is removed");
+  throw Error(ErrorCode::cancelled, "stopped by a signal; the exported files were removed");
 }
 
 ShardFile::ShardFile(const std::filesystem::path& path) : file_(File::create(path)) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cctype>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
+#include "base/printable.h"
 #include "data/data_sets.h"
 #include "export/exported.h"
 #include "format/schema/label_field.h"
@@ -24,18 +24,11 @@ namespace ffkit {
 namespace {
 
 std::string lower_extension(std::string_view name) {
-  std::string extension = std::filesystem::path(name).extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
+  return in_lower_case(std::filesystem::path(name).extension().string());
 }
 
-bool is_one_of(std::string_view extension, std::span<const std::string_view> list) {
-  return std::ranges::find(list, extension) != list.end();
-}
-
-constexpr std::array<std::string_view, 4> kJpegExtensions = {".jpg", ".jpeg", ".jpe", ".jfif"};
-constexpr std::array<std::string_view, 4> kPnmExtensions = {".ppm", ".pgm", ".pbm", ".pnm"};
+constexpr std::string_view kJpegExtensions = ".jpg .jpeg .jpe .jfif";
+constexpr std::string_view kPnmExtensions = ".ppm .pgm .pbm .pnm";
 
 // Whether JPEGs of the split may have been made of pictures of other kinds, whose names are still
 // in the ids. Of what was joined with others, the manifest does not say how each was converted.
@@ -54,10 +47,10 @@ bool has_become_another(std::span<const std::byte> image, std::string_view name,
   const std::string extension = lower_extension(name);
   switch (detect_image_encoding(image)) {
     case ImageEncoding::ppm:
-      return !is_one_of(extension, kPnmExtensions);
+      return !has_word(kPnmExtensions, extension);
     case ImageEncoding::jpeg:
     case ImageEncoding::dct:
-      return is_encoded_anew && !is_one_of(extension, kJpegExtensions);
+      return is_encoded_anew && !has_word(kJpegExtensions, extension);
     default:
       return false;
   }
@@ -77,11 +70,9 @@ bool is_safe_path(std::string_view path) {
 }
 
 bool has_image_extension(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kOthers = {".png",  ".bmp",  ".tif",
-                                                       ".tiff", ".webp", ".gif"};
   const std::string extension = lower_extension(name);
-  return is_one_of(extension, kJpegExtensions) || is_one_of(extension, kPnmExtensions) ||
-         is_one_of(extension, kOthers);
+  return has_word(kJpegExtensions, extension) || has_word(kPnmExtensions, extension) ||
+         has_word(".png .bmp .tif .tiff .webp .gif", extension);
 }
 
 bool is_classification_schema(const Schema& schema) {
@@ -127,7 +118,9 @@ void ExportNames::name_classes() {
   for (const std::string& name : source_.dataset().manifest().classes) {
     const size_t label = class_folders_.size();
     std::string folder = name.empty() ? std::to_string(label) : name;
-    std::ranges::replace(folder, '/', '_');
+    const auto is_odd = [](unsigned char c) { return c == '/' || std::iscntrl(c) != 0; };
+    std::ranges::replace_if(folder, is_odd, '_');
+    if (folder.starts_with('.')) folder[0] = '_';  // else hidden, or another folder
     while (!taken.insert(folder).second) folder += fmt::format("-{}", label);
     if (folder != name) {
       renamed_classes_.push_back(fmt::format("class {}, '{}', is '{}'", label, name, folder));

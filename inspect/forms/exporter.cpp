@@ -40,10 +40,11 @@ void require_exportable(const ExportSource& source, ExportForm form) {
   }
   require_safe_path(source, source.split(), "the split's name");
   if (form == ExportForm::imagefolder && !is_classification_schema(source.schema())) {
-    throw dataset_error(source.dataset().path(), ErrorCode::invalid_argument,
-                        "is no set for image classification: one has an image, an integer 'label' "
-                        "and at most a string 'id'; choose these with --fields, or export with "
-                        "--as files, webdataset or mds");
+    throw dataset_error(
+        source.dataset().path(), ErrorCode::invalid_argument,
+        "is not a set for image classification: one has an image, an integer 'label' "
+        "and at most a string 'id'; choose these with --fields, or export with "
+        "--as files, webdataset or mds");
   }
   if (form == ExportForm::mds) require_mds(source);
 }

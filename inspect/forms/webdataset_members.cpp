@@ -3,26 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
 
+#include "base/printable.h"
 #include "text/output.h"
 
 namespace ffkit {
 namespace {
 
 // What `ffconvert webdataset` takes for pictures and for other types, by the last part.
-constexpr std::array<std::string_view, 13> kTypedExtensions = {
-    "jpg", "jpeg", "png", "webp", "ppm", "pgm", "bmp", "tif", "tiff", "cls", "json", "txt", "npy"};
-
-std::string lower_case_of(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+constexpr std::string_view kTypedExtensions =
+    "jpg jpeg png webp ppm pgm bmp tif tiff cls json txt npy";
 
 std::string_view last_part_of(std::string_view name) {
   return name.substr(name.find_last_of("/.") + 1);
@@ -156,15 +150,13 @@ void WebDatasetMembers::add(const Field& field, size_t position, std::vector<std
         break;
     }
     const std::string_view last = last_part_of(name);
-    const bool is_typed = std::ranges::find(kTypedExtensions, lower_case_of(std::string(last))) !=
-                              kTypedExtensions.end() ||
-                          last.empty();
+    const bool is_typed = last.empty() || has_word(kTypedExtensions, in_lower_case(last));
     plan.stem = dotted(name) + (is_typed ? ".bin" : "");
     return slashed(plan.stem);
   };
-  std::string back = lower_case_of(choose(field.name));
+  std::string back = in_lower_case(choose(field.name));
   for (int number = 2; std::ranges::find(taken, back) != taken.end(); ++number) {
-    back = lower_case_of(choose(fmt::format("{}-{}", field.name, number)));
+    back = in_lower_case(choose(fmt::format("{}-{}", field.name, number)));
   }
   taken.push_back(back);
   plans_.push_back(plan);

@@ -86,7 +86,7 @@ std::optional<RequestProblem> parse_field(std::string_view line, Request& reques
   const std::string_view value = trimmed(line.substr(colon + 1));
   if (is_name(name, "host")) {
     // Two of them: what stands before this server may have looked at the other one.
-    if (!request.host.empty()) return RequestProblem{400, "Host is there twice"};
+    if (!request.host.empty()) return RequestProblem{400, "Host appears twice"};
     request.host = value;
   } else if (is_name(name, "origin")) {
     request.origin = value;

@@ -69,7 +69,7 @@ let waiting = null;
 // data set needs another page.
 function served() {
 	waiting ??= (async () => {
-		const says = h('p.lost', {role: 'alert'}, 'ffinspect serve does not answer. Start it again with the same --port and --token; this page then goes on by itself.');
+		const says = h('p.lost', {role: 'alert'}, 'ffinspect serve does not answer. Start it again with the same --port and --token; this page then continues by itself.');
 		document.body.prepend(says);
 		for (let there = null; !there;) {
 			await new Promise(done => setTimeout(done, 700));

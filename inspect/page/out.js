@@ -47,7 +47,7 @@ export function showOut(place) {
 
 	function showPasted() {
 		let kind = '';
-		const area = h('textarea', {rows: 2, spellcheck: false, ariaLabel: 'Numbers or ids of records', placeholder: 'Numbers or ids, one a line'});
+		const area = h('textarea', {rows: 2, spellcheck: false, ariaLabel: 'Numbers or ids of records', placeholder: 'Numbers or ids, one per line'});
 		put(pasted, h('details', h('summary', 'Tick by a list'), area,
 			h('div.row', choose('What the lines are', [['', 'numbers, or else ids'], ['numbers', 'numbers'], ['ids', 'ids']], kind, value => { kind = value; }),
 				button('Tick', `Ticks these records of ${place.split}`, () => take(area.value, kind).catch(tell)))));

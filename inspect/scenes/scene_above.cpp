@@ -114,7 +114,7 @@ void draw_radar(FromAbove& above, const Keyframe& record, std::string_view radar
 }
 
 constexpr int kSign = 44;  // pixels
-constexpr const char* kDashes = "dashes: under 40 % visible, or behind another box";
+constexpr const char* kDashes = "dashes: under 40 % visible, or after another box";
 
 // Where the legend lies, at the bottom left; empty where there is no room for it.
 Rect legend_above(const Rect& place) {

@@ -154,7 +154,7 @@ std::vector<std::vector<Detection>> read_detections(const Dataset& split,
   const nlohmann::json json = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array()) {
     throw error_at(file, ErrorCode::corrupt,
-                   "is no JSON array of detections, [{{image_id, category_id, bbox, score}}]");
+                   "is not a JSON array of detections, [{{image_id, category_id, bbox, score}}]");
   }
   const std::map<Id, int64_t> records = records_of(split);
   const Manifest& manifest = split.manifest();
@@ -396,10 +396,11 @@ std::unique_ptr<Findings> read_findings(const Dataset& split, const std::filesys
     return std::make_unique<DetectionFindings>(split, file);
   }
   if (!std::ifstream(file)) throw error_at(file, ErrorCode::not_found, "cannot be opened");
-  throw error_at(file, ErrorCode::invalid_argument,
-                 "is no file of predicted classes, an object a line with record, class and score, "
-                 "and the split '{}' has no scenes, persons or boxes that other results are of",
-                 split.manifest().split);
+  throw error_at(
+      file, ErrorCode::invalid_argument,
+      "is not a file of predicted classes, an object per line with record, class and score, "
+      "and the split '{}' has no scenes, persons or boxes that other results are of",
+      split.manifest().split);
 }
 
 double value_of(const Finding& finding, std::string_view order) {

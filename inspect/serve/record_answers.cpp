@@ -234,7 +234,7 @@ http::Response answer_record(SiteState& state, const http::Request& request) {
 http::Response answer_tokens(SiteState& state, const http::Request& request) {
   const ServedSplit& split = state.set.split_of(request);
   if (split.kind() != "tokens") {
-    throw error_of(ErrorCode::invalid_argument, "the records of the split '{}' are no tokens",
+    throw error_of(ErrorCode::invalid_argument, "the records of the split '{}' are not tokens",
                    split.name());
   }
   const int64_t number = ServedSet::record_of(split, request);

@@ -20,7 +20,7 @@ using namespace nuscenes;
 const ServedSplit& scene_split(const SiteState& state, const http::Request& request) {
   const ServedSplit& split = state.set.split_of(request);
   if (split.kind() != "scenes") {
-    throw error_of(ErrorCode::invalid_argument, "the records of the split '{}' are no keyframes",
+    throw error_of(ErrorCode::invalid_argument, "the records of the split '{}' are not keyframes",
                    split.name());
   }
   return split;

@@ -447,7 +447,7 @@ std::string json_array_of(const Field& field, const ListView& list) {
   } catch (const nlohmann::json::type_error&) {
     throw error_of(
         ErrorCode::unsupported,
-        "field '{}' has an item that is no UTF-8 text, which JSON cannot hold; leave the "
+        "field '{}' has an item that is not UTF-8 text, which JSON cannot hold; leave the "
         "field out with --fields",
         field.name);
   }

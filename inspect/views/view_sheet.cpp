@@ -65,10 +65,11 @@ View parse_head(std::string_view head) {
     is_count = error == std::errc{} && end == last && view.copies >= 1;
   }
   if (is_name && is_count) return view;
-  throw error_of(ErrorCode::invalid_argument,
-                 "'{}' is no name of a view; expected NAME or NAME*COPIES before the colon, such "
-                 "as 'global*2: RandomResizedCrop(224)'",
-                 printable(head));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "'{}' is not a name of a view; expected NAME or NAME*COPIES before the colon, such "
+      "as 'global*2: RandomResizedCrop(224)'",
+      printable(head));
 }
 
 View parse_view(std::string_view text) {
@@ -99,7 +100,8 @@ std::string read_run(const std::filesystem::path& config, OptionTable& table) {
     app.parse(std::vector<std::string>{"--config=" + config.string()});
     for (const auto& finish : when_parsed) finish();
   } catch (const CLI::Error& error) {
-    throw error_at(config, ErrorCode::invalid_argument, "is no file of options: {}", error.what());
+    throw error_at(config, ErrorCode::invalid_argument, "is not a file of options: {}",
+                   error.what());
   }
   return task;
 }
@@ -325,8 +327,8 @@ int columns_of_views(const ViewRequest& request, int columns, bool are_given) {
   const int64_t num_pictures = request.num_pictures();
   if (are_given && columns < num_pictures) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is too few for the {} pictures of each record, which stand in one row; "
-                   "leave the option out, or give that many",
+                   "{} is too few for the {} pictures of each record, which are in one row; leave "
+                   "the option out, or give that many",
                    option_set("columns", std::to_string(columns)), num_pictures);
   }
   return static_cast<int>(std::max<int64_t>(columns / num_pictures, 1) * num_pictures);

@@ -239,7 +239,7 @@ std::vector<PaddedArray> Batch::padded_arrays() const {
 
 BatchArray Batch::source_sizes() const {
   if (views().empty()) {
-    throw Error(ErrorCode::not_found, "the batch has no pictures, so there are no sizes of them",
+    throw Error(ErrorCode::not_found, "the batch has no pictures, so it has no sizes",
                 {.subject = ErrorSubject::field});
   }
   return array(num_fields());

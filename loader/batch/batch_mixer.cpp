@@ -187,8 +187,8 @@ namespace {
 
 [[noreturn]] void refuse_unmixed(const std::string& name, std::string_view why) {
   throw error_of(ErrorCode::invalid_argument,
-                 "mixing would leave the batch's field '{}' as it was, which {}; leave it or the "
-                 "mixing out",
+                 "mixing would not change the batch's field '{}', which {}; leave it or "
+                 "the mixing out",
                  name, why);
 }
 
@@ -225,11 +225,19 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
                    to_string(dtype));
   }
   mixed_ = {{static_cast<size_t>(layout.image), options.image.output}};
+  const ImageSize size = image_size(options.image.transform);
+  const std::array<int64_t, 2> sides = {size.height, size.width};
   for (const BatchField& field : options.fields) {
     // Decoders of one picture and of several, also behind zeros_where_null(), share this memory.
     const auto scratch = field.decoder->make_scratch();
-    if (dynamic_cast<ImageFieldDecoder::ImageScratch*>(scratch.get()) == nullptr) continue;
-    refuse_unmixed(field.name, "is a picture of its own; give a PictureField, which CutMix cuts");
+    if (dynamic_cast<ImageFieldDecoder::ImageScratch*>(scratch.get()) != nullptr) {
+      refuse_unmixed(field.name, "is a picture of its own; give a PictureField, which CutMix cuts");
+    }
+    const std::vector<int64_t> shape = field.decoder->shape();
+    if (shape.size() >= 2 && std::ranges::equal(std::span(shape).last(2), sides)) {
+      refuse_unmixed(field.name,
+                     "has a number for each pixel; give a MaskField, which CutMix cuts");
+    }
   }
   for (const ViewField& field : options.view_fields) {
     const ImageOutput output = output_of_follower(field);

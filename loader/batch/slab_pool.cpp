@@ -29,8 +29,8 @@ size_t bytes_per_sample(const SlabField& field, int64_t batch_size) {
   size_t num_bytes = size_of(field.dtype);
   for (const int64_t extent : field.shape) {
     if (extent < 0 || static_cast<size_t>(extent) > kMaxSlabBytes / num_bytes) {
-      refuse_layout(fmt::format("the batch's field '{}' has an extent of {}, which cannot be",
-                                field.name, extent));
+      refuse_layout(
+          fmt::format("the batch's field '{}' has an impossible extent of {}", field.name, extent));
     }
     num_bytes *= std::max<size_t>(static_cast<size_t>(extent), 1);
   }
@@ -93,7 +93,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.bytes_per_sample = added.texts != nullptr ? 0 : bytes_per_sample(added, batch_size);
     if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
       refuse_layout(
-          fmt::format("the batch's field '{}' is decoded in {} parts; nobody would write it",
+          fmt::format("the batch's field '{}' is decoded in {} parts; it needs at least one",
                       field.name, added.num_parts));
     }
     added.bytes_per_list = added.bytes_per_sample / static_cast<size_t>(added.num_lists);

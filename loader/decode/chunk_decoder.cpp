@@ -183,12 +183,11 @@ void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::strin
         candidate, static_cast<int32_t>(dataset_.source_of(candidate)));
     return;
   }
-  throw Error(
-      ErrorCode::corrupt,
-      fmt::format("the record is bad ({}), and so are {} others tried in its place; check the "
-                  "data set with ffinspect",
-                  reason, kMaxReplacements),
-      {.path = dataset_.path().string(), .record = dataset_.index_in_split(bad_record)});
+  throw Error(ErrorCode::corrupt,
+              fmt::format("the record is bad ({}), and so are {} others that were tried instead; "
+                          "check the data set with ffinspect",
+                          reason, kMaxReplacements),
+              {.path = dataset_.path().string(), .record = dataset_.index_in_split(bad_record)});
 }
 
 void ChunkDecoder::decode(int worker, Helpers& helpers, const SampleChunk& chunk) {

@@ -139,8 +139,8 @@ class ImageFieldDecoder final : public FieldDecoder {
     validate(options_);
     if (padding_of(options_.transform) != nullptr) {
       throw Error(ErrorCode::invalid_argument,
-                  "PadToLargest is for the loader's picture and its views, whose batches are cut; "
-                  "end the Compose of this field with a step that gives one size");
+                  "PadToLargest works only for the loader's picture and its views; end the Compose "
+                  "of this field with a step that gives one size");
     }
   }
 

@@ -52,7 +52,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
       static std::once_flag said;
       warn_once(said, plain,
                 fmt::format("io_uring is not available any more ({}: {}); a pool of pread threads "
-                            "goes on reading",
+                            "continues reading",
                             refused.what, words_of(refused.error)));
       return make_pread_read_engine(files, plain);
     };

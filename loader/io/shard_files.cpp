@@ -91,8 +91,8 @@ size_t direct_alignment_of(const ReadFile& file) {
 
 [[noreturn]] void refuse_direct(const std::filesystem::path& path) {
   throw Error(ErrorCode::unsupported,
-              "direct I/O was asked for, but this file system does not take O_DIRECT; "
-              "leave it automatic or off",
+              "direct I/O was asked for, but this file system does not support O_DIRECT; leave it "
+              "automatic or off",
               {.path = path.string()});
 }
 

@@ -100,16 +100,15 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   for (const RecordPlaces::Run& run : options.windows.places->runs) {
     if (run.num_records < 1 || run.num_bytes < 0 || run.num_bytes > kMaxSamples ||
         run.num_records > num_records - sum) {
-      refuse_sampler(
-          fmt::format("places have a run of {} records and {} bytes, which cannot be among {} "
-                      "records",
-                      run.num_records, run.num_bytes, num_records));
+      refuse_sampler(fmt::format(
+          "places have a run of {} records and {} bytes, which is impossible for {} records",
+          run.num_records, run.num_bytes, num_records));
     }
     sum += run.num_records;
   }
   const std::vector<int64_t>& records = options.windows.places->records;
   if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
-    refuse_sampler(fmt::format("there are places of {} records, but there are {} records",
+    refuse_sampler(fmt::format("the places are of {} records, but there are {} records",
                                records.empty() ? sum : std::ssize(records), num_records));
   }
 }
@@ -128,10 +127,10 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   check_at_least_1("world_size", options.world_size);
   if (num_records > kMaxSamples || options.epoch_size > kMaxSamples ||
       batch_size > kMaxSamples / options.world_size) {
-    refuse_sampler(
-        fmt::format("{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too "
-                    "much; each may be 2^60 samples, the last on all ranks together",
-                    num_records, options.epoch_size, batch_size, options.world_size));
+    refuse_sampler(fmt::format(
+        "{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too much; each may "
+        "be at most 2^60 samples, and so may the batches of all ranks together",
+        num_records, options.epoch_size, batch_size, options.world_size));
   }
   if (options.tail < Tail::drop || options.tail > Tail::balanced) {
     refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));

@@ -182,8 +182,9 @@ ViewSetPtr make_views(const Schema& schema, const std::vector<std::string>& name
                 "mixing mixes the pictures of a loader without views; leave it out, or the views");
   }
   if (mixes(options.mixing) && padding_of(options.image.transform) != nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                "mixing would mix pictures with what PadToLargest adds; leave one of both out");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "mixing would mix pictures with the padding of PadToLargest; leave one of the two out");
   }
   return std::make_shared<const ViewSet>(at, views_of_picture(options),
                                          boxes_of_views(schema, names, options), is_default);

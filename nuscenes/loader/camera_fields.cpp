@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <variant>
@@ -227,14 +229,22 @@ class BoxDecoder final : public RowsDecoder {
   }
   int64_t max_rows() const override { return options_.max_boxes; }
   RowLayout layout() const override { return options_.layout; }
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Scratch>(); }
 
-  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch*,
+  int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const override {
     const StoredBoxes stored(record.field(classes_), record.field(valid_), record.field(boxes_));
     const DrawnBev drawn = draw(bev_, key);
     auto* to = static_cast<std::byte*>(out);
     int64_t num_rows = 0;
     for (int64_t i = 0; i < stored.size(); ++i) {
+      if (!stored.is_box(i)) {
+        if (is_classes_) continue;
+        ++scratch->work.num_items_left_out;
+        scratch->work.left_out = fmt::format("box {} of field '{}' has no size, place or direction",
+                                             i, keyframe::kBoxLidar);
+        continue;
+      }
       if (!stored.passes(i, options_)) continue;
       StoredBoxes::Numbers box = drawn(stored.numbers(i));
       if (!is_in_range(box, options_)) continue;

@@ -28,8 +28,8 @@ namespace {
 Split whole(const Split& given) {
   if (given.keyframes.num_sources() > 1) {
     throw dataset_error(given.keyframes.path(), ErrorCode::invalid_argument,
-                        "is the first of several data sets, and keyframes refer to others by their "
-                        "numbers in one; load each by itself");
+                        "is the first of several data sets, but keyframes refer to each other by "
+                        "record number within one data set; load each by itself");
   }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;

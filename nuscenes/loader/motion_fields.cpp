@@ -122,7 +122,7 @@ class CanBusDecoder final : public FieldDecoder {
     const TensorView rows = field.tensor();
     if (rows.dtype != DType::f64 || rows.shape.size() != 2 ||
         rows.shape[1] != static_cast<int64_t>(num_columns_)) {
-      throw error_of(ErrorCode::corrupt, "its CAN bus poses are no f64 [m, {}]", num_columns_);
+      throw error_of(ErrorCode::corrupt, "its CAN bus poses are not f64 [m, {}]", num_columns_);
     }
     if (rows.shape[0] == 0) return {};
     std::vector<double> row(num_columns_);
@@ -202,7 +202,7 @@ class FrameIndexDecoder final : public FieldDecoder {
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const auto prev = record.scalar<int64_t>(prev_);
     if (prev >= std::ssize(places_)) {
-      throw Error(ErrorCode::corrupt, "the keyframe before is behind the end of the split");
+      throw Error(ErrorCode::corrupt, "the keyframe before is after the end of the split");
     }
     const int64_t place = prev < 0 ? 0 : places_[prev] + 1;
     std::memcpy(out, &place, sizeof(place));

@@ -195,7 +195,7 @@ class PointDecoder final : public RowPartsDecoder {
     const auto time = record.scalar<int64_t>(timestamp_);
     if (std::binary_search(times_.begin(), times_.end(), time)) return;
     throw error_at(split_.keyframes.path(), ErrorCode::invalid_argument,
-                   "the keyframe of {} us is none of the split '{}' that its fields were made for; "
+                   "the keyframe of {} us is not in the split '{}' that its fields were made for; "
                    "give keyframe_fields() the split that the Loader reads",
                    time, split_.keyframes.manifest().split);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/make_error.h"
@@ -27,9 +28,11 @@ SensorState read_state(const RecordView& record, const SensorFields& fields) {
           .timestamp = record.scalar<int64_t>(fields.timestamp)};
 }
 
-StoredBoxes::StoredBoxes(const FieldView& classes, const FieldView& valid,
-                         const std::optional<FieldView>& boxes)
-    : classes_(classes.tensor()), valid_(valid.tensor()), count_(std::ssize(valid_.data)) {
+StoredBoxes::StoredBoxes(const FieldView& classes, const FieldView& valid, const FieldView& boxes)
+    : classes_(classes.tensor()),
+      valid_(valid.tensor()),
+      boxes_(boxes.tensor()),
+      count_(std::ssize(valid_.data)) {
   const auto refuse = [&](const TensorView& field, const char* what) {
     throw error_of(ErrorCode::corrupt, "the boxes have {} of {} [{}], and there are {} valid flags",
                    what, to_string(field.dtype), fmt::join(field.shape, ", "), count_);
@@ -37,8 +40,6 @@ StoredBoxes::StoredBoxes(const FieldView& classes, const FieldView& valid,
   if (classes_.shape != std::vector<int64_t>{count_} || classes_.dtype != DType::i64) {
     refuse(classes_, "classes");
   }
-  if (!boxes) return;
-  boxes_ = boxes->tensor();
   if (boxes_.shape != std::vector<int64_t>{count_, std::tuple_size_v<Numbers>} ||
       boxes_.dtype != DType::f32) {
     refuse(boxes_, "numbers");
@@ -57,6 +58,12 @@ StoredBoxes::Numbers StoredBoxes::numbers(int64_t i) const {
   std::memcpy(numbers.data(), boxes_.data.data() + static_cast<size_t>(i) * sizeof(numbers),
               sizeof(numbers));
   return numbers;
+}
+
+bool StoredBoxes::is_box(int64_t i) const {
+  std::array<double, std::tuple_size_v<Numbers>> box;
+  std::ranges::copy(numbers(i), box.begin());
+  return has_extent(lidar_box(box));
 }
 
 bool StoredBoxes::passes(int64_t i, const BoxOptions& options) const {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,14 +63,15 @@ class StoredBoxes {
  public:
   using Numbers = std::array<float, 9>;
 
-  // The fields boxes/class, boxes/valid and boxes/lidar of one record; without the last one there
-  // are no numbers(). Throws Error(corrupt) unless they are of the same boxes.
-  StoredBoxes(const FieldView& classes, const FieldView& valid,
-              const std::optional<FieldView>& boxes);
+  // The fields boxes/class, boxes/valid and boxes/lidar of one record. Throws Error(corrupt) unless
+  // they are of the same boxes.
+  StoredBoxes(const FieldView& classes, const FieldView& valid, const FieldView& boxes);
 
   int64_t size() const { return count_; }
   int64_t class_number(int64_t i) const;
   Numbers numbers(int64_t i) const;  // as they are stored
+  // Whether it is a box, has_extent(); else it counts nowhere.
+  bool is_box(int64_t i) const;
   // Whether class and points let the box pass; its centre is a matter of is_in_range().
   bool passes(int64_t i, const BoxOptions& options) const;
 

@@ -1,6 +1,5 @@
 #include <array>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -62,12 +61,10 @@ KeptBoxes read_kept_boxes(const Dataset& keyframes, const BoxOptions& options) {
     kept.classes.resize(count);
     for (int64_t record = 0; record < keyframes.num_records(); ++record) {
       const auto at = static_cast<size_t>(record);
-      std::optional<FieldView> places;
-      if (options.range) places = boxes.read(record);
-      const StoredBoxes stored(classes.read(record), valid.read(record), places);
+      const StoredBoxes stored(classes.read(record), valid.read(record), boxes.read(record));
       for (int64_t i = 0; i < stored.size(); ++i) {
-        if (!stored.passes(i, options)) continue;
-        if (places && !is_in_range(stored.numbers(i), options)) continue;
+        if (!stored.is_box(i) || !stored.passes(i, options)) continue;
+        if (!is_in_range(stored.numbers(i), options)) continue;
         ++kept.num_boxes[at];
         const int64_t number = stored.class_number(i);
         if (number >= 0 && number < std::ssize(kClasses)) {
@@ -115,7 +112,7 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
       if (times[i] < times[i - 1]) refuse(i, "but earlier than the one before it");
       continue;
     }
-    if (!seen.insert(scenes[i]).second) refuse(i, "of which others come before another scene");
+    if (!seen.insert(scenes[i]).second) refuse(i, "but keyframes of another scene are in between");
     starts->push_back(i);
   }
   return starts;

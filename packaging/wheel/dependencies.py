@@ -1,7 +1,7 @@
-"""What the wheel links, built from pinned sources for a tool chain: static libraries in one prefix, each with its licence.
+"""The wheel's libraries, built from pinned sources: static ones in a prefix, with licences.
 
-Debian's source packages: the upstream archive of one version, known by its SHA-256, with the newest patches that Debian has for it.
-"""
+Debian's source packages: the upstream archive of one version, known by its SHA-256, with the newest
+patches that Debian has for it."""
 import hashlib
 import inspect
 import json
@@ -36,7 +36,7 @@ def mirror():
 
 
 def fetch(folder):
-    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns each one's full version."""
+    """The source packages, unpacked with Debian's patches in FOLDER/PACKAGE. Returns versions."""
     downloads = folder / 'downloads'
     (downloads / 'lists/partial').mkdir(parents=True, exist_ok=True)
     place = mirror()
@@ -73,7 +73,7 @@ def files_of(description):
 
 
 class Builder:
-    """Builds one package after another, unless the prefix has it from the same source and recipe."""
+    """Builds the packages, unless the prefix has them from the same source and recipe."""
 
     def __init__(self, toolchain, sources, work):
         self.toolchain, self.sources, self.work = toolchain, sources, work
@@ -105,7 +105,7 @@ class Builder:
             mark.write_text(wanted)
 
     def recipe(self, build):
-        """A hash of what builds one package: its method, those that all share, and the tool chain."""
+        """A hash of all that builds a package: its method, shared methods, and the tool chain."""
         methods = (build, self.cmake, self.copied, self.make, self.configure, self.headers)
         toolchain = Path(sys.modules[type(self.toolchain).__module__].__file__).read_text()
         return hashlib.sha256(''.join([toolchain, *map(inspect.getsource, methods)]).encode()).hexdigest()

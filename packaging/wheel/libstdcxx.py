@@ -1,10 +1,11 @@
-"""A tool chain that meets libtorch: Zig's Clang for an old glibc, as toolchain.py has it, with GCC's C++ library, of which libtorch and the program share the system's.
+"""A tool chain that meets libtorch: Zig's Clang for an old glibc, as toolchain.py has it, with
+GCC's C++ library, of which libtorch and the program share the system's.
 
-An old system's libstdc++.so.6 lacks what newer headers call. That comes from libstdc++.a and is hidden in the program, as GCC's toolsets for old systems do it:
+An old system's libstdc++.so.6 lacks what newer headers call. That comes from libstdc++.a and is
+hidden in the program, as GCC's toolsets for old systems do it:
 
-    libstdc++.so.6         this machine's, for the linker alone: names of newer versions than the wheel may need are hidden from it
-    libstdc++_newer.o      the members of libstdc++.a that have these names. Everything else of them is local, or dropped by --gc-sections
-"""
+    libstdc++.so.6         this machine's, only for the linker: it hides names that are too new
+    libstdc++_newer.o      members of libstdc++.a with these names; the rest is local or dropped"""
 import re
 import struct
 import subprocess
@@ -45,7 +46,7 @@ def is_newer(version):
 
 
 def write_old_library(source, target):
-    """A copy of the library `source` for the linker, in which newer names are no defaults. Returns these."""
+    """A copy of the library `source`, in which newer names are no defaults. Returns these."""
     from elftools.elf.elffile import ELFFile
     data = bytearray(source.read_bytes())
     newer = set()

@@ -1,4 +1,5 @@
-"""A tool chain for an older glibc than this machine's: Zig's Clang, with Zig's headers and stubs of that glibc, and LLVM's C++ library linked statically and hidden."""
+"""A tool chain for an older glibc than this machine's: Zig's Clang, with Zig's headers and stubs of
+that glibc, and LLVM's C++ library linked statically and hidden."""
 import os
 import shlex
 import sys

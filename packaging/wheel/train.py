@@ -1,4 +1,5 @@
-"""The wheel ffkit-train: fftrain and ffgenerate in one program for each minor version of torch, the part for GPUs beside it, and what finds the torch that is installed."""
+"""The wheel ffkit-train: fftrain and ffgenerate in one program for each minor version of torch, the
+part for GPUs beside it, and what finds the torch that is installed."""
 import re
 import shutil
 import subprocess
@@ -29,7 +30,8 @@ def version_of_ffkit():
 
 
 def fetch_torch(minor, folder):
-    """The folder of a minor version's packages, which are not installed: torch's own parts for Python need more than this."""
+    """The folder of a minor version's packages, which are not installed: torch's own parts for
+    Python need more than this."""
     wanted = ' '.join(TORCHES[minor])
     mark = folder / 'fetched'
     if not mark.exists() or mark.read_text() != wanted:
@@ -81,7 +83,7 @@ The programs for training of ffkit, compiled for torch {', '.join(minors)}. `pip
 
 
 def write_wheel(parts, folder):
-    """The wheel as it is before auditwheel. `parts` has the program and the part for GPUs of each minor version."""
+    """The wheel as it is before auditwheel. `parts`: program and GPU part of each minor version."""
     name = f'ffkit_train-{version_of_ffkit()}'
     facts = f'{name}.dist-info'
     scripts = ''.join(f'{program} = ffkit_train:{program}\n' for program in PROGRAMS)
@@ -111,5 +113,6 @@ def offered(packages):
 
 
 def is_stranger(symbol):
-    """Whether a file of the wheel has no business to show this name. Inline functions and templates of torch's and of C++ are one in the process; of other libraries they are hidden."""
+    """Whether a file of the wheel has no business to show this name. Inline functions and templates
+    of torch's and of C++ are one in the process; of other libraries they are hidden."""
     return symbol not in ('ffkit_cuda_module', '_init', '_fini') and (not symbol.startswith('_Z') or re.search('5ffkit|3fmt|6spdlog|3tbb|2cv|8simdjson|3hwy|8nlohmann|3CLI', symbol) is not None)

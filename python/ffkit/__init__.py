@@ -1,15 +1,14 @@
-"""ffkit packs image and driving data sets into large indexed record files and feeds them to training as fast as disk and decoder allow.
+"""ffkit packs image and driving data sets into large indexed record files and loads them quickly.
 
     import ffkit
 
     ds = ffkit.Dataset("/fast/imagenet", "train")
-    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
+    loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224))
     for epoch in range(90):
         for batch in loader:
             images, labels = batch["image"], batch["label"]
 
-docs/python.md is the page about it.
-"""
+docs/python.md is the page about it."""
 
 from . import convert, nuscenes
 from ._batch import Batch, LeftOut, Replacement

@@ -9,7 +9,7 @@ from accelerate.data_loader import DataLoaderShard
 
 
 class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
-    """The batches of a loader, for DataLoaderShard, and for Accelerate's skip_first_batches(), which makes another one of it."""
+    """The batches of a loader, for DataLoaderShard and Accelerate's skip_first_batches()."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader

@@ -26,7 +26,7 @@ def bfloat16() -> Any:
 
 
 def resolve_arrays(arrays: str) -> str:
-    """What "auto" means here: "torch" where it is installed, else "numpy"."""
+    """The meaning of "auto": "torch" if it is installed, else "numpy"."""
     if arrays == "auto":
         return "torch" if importlib.util.find_spec("torch") is not None else "numpy"
     if arrays not in ("torch", "numpy", "dlpack"):
@@ -35,7 +35,8 @@ def resolve_arrays(arrays: str) -> str:
 
 
 def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
-    """A function from (batch of the extension, number of the field) to its array, of which large ones are not copied."""
+    """A function from (batch of the extension, number of the field) to its array. It copies no
+    large arrays."""
     if arrays == "torch":
         from torch.utils.dlpack import from_dlpack
 
@@ -64,7 +65,8 @@ def array_converter(arrays: str, is_pinned: bool) -> Callable[[Any, int], Any]:
 
 
 def pinned_allocator(required: bool = False) -> Callable[[int], tuple[int, Any]] | None:
-    """What allocates a batch's memory as pinned memory, by torch's caching allocator: num_bytes -> (address, tensor). None without CUDA, with a warning where it is `required`, as of torch."""
+    """A function num_bytes -> (address, tensor) that allocates pinned memory with torch's caching
+    allocator. None without CUDA; if `required`, with a warning like torch's."""
     import torch
 
     if not torch.cuda.is_available():
@@ -88,11 +90,11 @@ class Replacement(NamedTuple):
 
 
 class LeftOut(Replacement):
-    """A sample that was left out because its record is bad; index_in_batch is the place that it would have had."""
+    """A sample that was left out because its record is bad; index_in_batch is its missing place."""
 
 
 class Facts(NamedTuple):
-    """What a batch knows beside its arrays; the order is that of the extension."""
+    """Facts of a batch beside its arrays, in the order of the extension."""
 
     size: int
     epoch: int
@@ -110,15 +112,16 @@ class Facts(NamedTuple):
 
 
 class Batch(dict[str, Any]):
-    """A batch: a dict from the fields' names to arrays, of which a TextField has a list of str.
+    """A batch: a dict from the names of fields to arrays (a list of str for a TextField).
 
-    Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies: they stay as they are as long as one of them is referred to. Then the
-    memory is used for a later batch. All else is copied. Arrays may be written to, used and dropped by any thread, also after the loader.
+    Large arrays (64 KiB and more) are views of the loader's memory, unless the loader copies. They
+    stay valid while your code refers to one of them; then the loader uses the memory for a later
+    batch. Smaller arrays are copies. Any thread may use and change arrays.
 
-    Like a dict it can be made from a dict, from pairs and by keywords, which is how frameworks move a batch to a device: `type(batch)({name: ...})`. torch and JAX see it as a
-    tree of its arrays (a pytree). A batch that was made in one of these ways has arrays alone: what only the loader knows, such as `epoch`, is an AttributeError there.
-    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep it.
-    """
+    Like a dict, a batch can be made from a dict, from pairs or with keywords. Frameworks do this to
+    move a batch to a device: `type(batch)({name: ...})`. For torch and JAX it is a tree of arrays
+    (a pytree). Such a batch has only arrays: attributes like `epoch` raise AttributeError.
+    `copy.copy()`, `copy.deepcopy()`, `pickle` and `batch.copy()` keep the attributes."""
 
     __slots__ = ("_facts",)
     _facts: Facts
@@ -129,7 +132,8 @@ class Batch(dict[str, Any]):
             _register()
 
     def __iter__(self) -> Iterator[Any]:
-        """The names, as of every dict. What is unpacked, as in `for images, labels in loader`, is the picture and the label; TypeError for a batch of other arrays."""
+        """The names, as in every dict. Unpacking, as in `for images, labels in loader`, gives the
+        picture and the label; TypeError for a batch of other arrays."""
         frame = sys._getframe(1)
         if frame.f_code.co_code[frame.f_lasti] not in _UNPACKING:
             return super().__iter__()
@@ -156,17 +160,17 @@ class Batch(dict[str, Any]):
 
     @property
     def size(self) -> int:
-        """Number of samples: batch_size, but for the last batch under tail="exact", and for samples that are left out."""
+        """Number of samples. Less than batch_size only with tail="exact" or bad samples."""
         return self._facts.size
 
     @property
     def epoch(self) -> int:
-        """The epoch that it is of."""
+        """The epoch of the batch."""
         return self._facts.epoch
 
     @property
     def step(self) -> int:
-        """Its number in the epoch on this rank, from where the epoch was started."""
+        """Number of the batch on this rank, counted from the start of the epoch."""
         return self._facts.step
 
     @property
@@ -176,29 +180,34 @@ class Batch(dict[str, Any]):
 
     @property
     def source(self) -> Any:
-        """numpy.ndarray [size] i32: numbers of the data sets that the samples are of; 0 unless the loader has a chain."""
+        """numpy.ndarray [size] i32: the number of a sample's data set in a chain, or 0."""
         return self._facts.source
 
     @property
     def mix_lambda(self) -> float:
-        """1, unless MixUp or CutMix has blended each picture with the one before it (the first with the last): the weight of the picture itself. The loss is
-        then `lam * loss(labels) + (1 - lam) * loss(labels.roll(1))`."""
+        """The weight of each picture, if MixUp or CutMix has blended it with the one before it (the
+        first with the last); or 1. The loss is `lam * loss(labels) + (1 - lam) *
+        loss(labels.roll(1))`."""
         return self._facts.mix_lambda
 
     @property
     def replacements(self) -> list[Replacement]:
-        """Samples that are not the sampler's, in the order of the batch; empty unless bad_samples is "skip"."""
+        """Samples that replace bad ones, in the order of the batch; only with
+        bad_samples="skip"."""
         return [Replacement(*one) for one in self._facts.replacements]
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """Bad samples by which the batch is smaller, in order; it may have none left. Empty unless bad_samples is "skip", order "sequential" and tail "exact" or "balanced"."""
+        """Bad samples that are missing in the batch, in order; the batch may even be empty. Only
+        with bad_samples="skip", order="sequential" and tail="exact" or "balanced"."""
         return [LeftOut(*one) for one in self._facts.left_out]
 
     def row_offsets(self, name: str) -> Any:
-        """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] .. offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] -
-        offsets[i]` rows of a padded one. Boxes of a view with copies, and what belongs to them, have [size * copies + 1]: copy c of sample i is number i * copies + c, as it is in
-        `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError) for a field that has no rows."""
+        """numpy.ndarray [size + 1] i64 of a field of rows: sample i has rows `offsets[i] ..
+        offsets[i + 1] - 1` of a ragged array, and `offsets[i + 1] - offsets[i]` rows of a padded
+        one. For boxes of a view with copies it is [size * copies + 1]: copy c of sample i has the
+        number i * copies + c, as in `batch[view].flatten(0, 1)`. FieldNotFoundError (a KeyError):
+        no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
@@ -206,11 +215,13 @@ class Batch(dict[str, Any]):
         return offsets[name]
 
     def geometry(self, view: str = "image") -> Any:
-        """Where the pixels of each picture went in a view: numpy.ndarray [size, 3, 3] f64, or [size, copies, 3, 3] of a view with copies.
+        """A matrix for each picture, from its pixels to those of a view: numpy.ndarray [size, 3, 3]
+        f64, or [size, copies, 3, 3] for a view with copies.
 
-        A point (x, y) of the picture as it is stored becomes (u / w, v / w) of the view, with (u, v, w) = matrix @ (x, y, 1). Both count in pixels from the edge of the first one, as boxes
-        do: the centre of the first pixel is (0.5, 0.5). A clip has one for all of its frames. FieldNotFoundError (a KeyError) for a view that the loader does not have; the loader's only picture is called as `image_field`.
-        """
+        A point (x, y) of the stored picture becomes (u / w, v / w) in the view, with (u, v, w) =
+        matrix @ (x, y, 1). (0, 0) is the top left corner of the top left pixel, as for boxes. A
+        clip has one matrix for all frames. FieldNotFoundError (a KeyError) if the loader has no
+        such view; the only picture of a loader has the name `image_field`."""
         geometries = self._facts.geometries
         if view not in geometries:
             raise FieldNotFoundError(f"the batch has no view '{view}'; there are: {', '.join(geometries) or 'none'}", "not_found")
@@ -218,20 +229,24 @@ class Batch(dict[str, Any]):
 
     @property
     def source_sizes(self) -> Any:
-        """numpy.ndarray [size, 2] i64: height and width of each picture as it is stored; without an image field of the first clip's frames. None for a loader without pictures."""
+        """numpy.ndarray [size, 2] i64: height and width of each stored picture, or of the frames of
+        the first clip. None for a loader without pictures."""
         return self._facts.source_sizes
 
     def unpadded_sizes(self, view: str = "image") -> Any:
-        """Height and width of each picture in a view that ends with PadToLargest: numpy.ndarray [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
+        """Height and width of each picture in a view that ends with PadToLargest: numpy.ndarray
+        [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
         sizes = self._facts.unpadded_sizes
         if view not in sizes:
             raise FieldNotFoundError(f"the batch has no view '{view}' that ends with PadToLargest; there are: {', '.join(sizes) or 'none'}", "not_found")
         return sizes[view]
 
     def unpadded(self, name: str = "image") -> list[Any]:
-        """The pictures or masks of a view that ends with PadToLargest, each of its own size, as a list: [3, H, W] each, which torchvision's detectors take, [H, W] of masks, or [boxes, H, W] of an
-        InstanceMasksField ([max_boxes, H, W] where it is padded). They are views of the batch's array: nothing is copied. FieldNotFoundError (a KeyError) for arrays of other views;
-        InvalidArgumentError (a ValueError) for a view with copies."""
+        """A list of the pictures or masks of a view that ends with PadToLargest, without the
+        padding: pictures [3, H, W], as torchvision's detectors take them; masks [H, W]; for an
+        InstanceMasksField [boxes, H, W], or [max_boxes, H, W] if it is padded. They are views of
+        the batch's array. FieldNotFoundError (a KeyError) for other views; InvalidArgumentError (a
+        ValueError) for a view with copies."""
         if name not in self._facts.padded:
             raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
         view, axis = self._facts.padded[name]
@@ -249,7 +264,7 @@ class Batch(dict[str, Any]):
         return self._made(arrays, getattr(self, "_facts", None))
 
     def copy(self) -> Batch:
-        """The same arrays under the same names, as of a dict."""
+        """A shallow copy, like dict.copy()."""
         return self.replaced(self)
 
     __copy__ = copy

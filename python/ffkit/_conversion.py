@@ -1,4 +1,4 @@
-"""One conversion by a kind of source: from the options of a function of ffkit.convert to its Summary."""
+"""One conversion: from the options of a function of ffkit.convert to its Summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._summary import SplitSummary, Summary
 
 
 def convert_kind(kind: str, arguments: dict[str, Any]) -> Summary:
-    """`arguments`: of the function for this kind, those in **options among them."""
+    """`arguments`: those of the function for this kind, including **options."""
     src, dst = arguments.pop("src", ""), arguments.pop("dst")
     options = {**arguments.pop("options"), **arguments}
     return run_conversion(kind, src, dst, options, lambda src, dst, given, control: _ffkit.convert_kind(kind, src, dst, given, control))
@@ -23,7 +23,7 @@ Work = Callable[[str, str, dict[str, Any], dict[str, Any]], dict[str, Any]]
 
 
 def run_conversion(table: str, src: PathLike, dst: PathLike, options: dict[str, Any], work: Work) -> Summary:
-    """`work` gets both places with their storage options, the options of the table, and what controls the work."""
+    """Calls `work` with both places, their storage options, and the table's options."""
     of_dst, of_src = options.pop("storage_options", None), options.pop("source_storage_options", None)
     src, dst = both_placed(src, dst, of_dst, of_src)
     given = given_options(options, table)

@@ -1,6 +1,6 @@
-"""Options of Writer and of ffkit.convert. What they mean, their ranges and defaults are in the converter's tables, which ffconvert --help
-shows too: documented() puts them into the signatures and docstrings of functions, which are written with their types for mypy, pyright and editors.
-"""
+"""Options of Writer and of ffkit.convert. The converter's tables, which ffconvert --help shows,
+too, have their meaning, ranges and defaults. documented() puts them into the docstrings and
+signatures of functions. Types are in the source, for mypy, pyright and editors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ProgressUpdate(TypedDict):
 
 
 class ConvertOptions(TypedDict, total=False):
-    """Options that all conversions share; ffconvert has the same ones, with - instead of _."""
+    """Options of all conversions; ffconvert has the same options, with - instead of _."""
 
     num_threads: int
     shard_size: int | str
@@ -88,14 +88,14 @@ class PictureOptions(TypedDict, total=False):
 
 
 def picture_options(given: PictureOptions) -> dict[str, Any]:
-    """Those that are given. Raises TypeError for other names, ffkit.Error for an option that cannot be or would change nothing."""
+    """The given options. Raises TypeError for other names, ffkit.Error for invalid ones."""
     options = given_options(given, "pictures")
     _ffkit.check_pictures(options)
     return options
 
 
 def given_options(options: Any, table: str) -> dict[str, Any]:
-    """Without None and flags that are off: these are as if they were not given. Raises TypeError for names that are not in the table."""
+    """The options without None and flags that are off. Raises TypeError for unknown names."""
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     names = [option["name"] for option in _TABLES[table]["options"]]
     for name in options:
@@ -114,7 +114,7 @@ def path_options(table: str) -> list[str]:
 
 
 def listed_ids(name: str, ids: Any) -> list[str]:
-    """Ids that are given one by one. Raises TypeError for what are none; `name` is the argument's."""
+    """Ids as a list. Raises TypeError, with the argument's `name`, for anything else."""
     if not isinstance(ids, Iterable) or isinstance(ids, (bytes, bytearray)):
         raise TypeError(f"{name} is {ids!r:.80}; expected a path, or the ids of samples")
     listed = list(ids)
@@ -125,7 +125,7 @@ def listed_ids(name: str, ids: Any) -> list[str]:
 
 
 def makes_jpegs_of_others(given: PictureOptions) -> bool:
-    """Whether pictures that come encoded may be encoded anew."""
+    """Whether pictures that come encoded may be encoded again."""
     return bool(given.get("fix_odd") or given.get("exif") == "apply" or given.get("max_resolution") or given.get("short_side"))
 
 
@@ -140,7 +140,7 @@ def num_bytes(name: str, size: int | str) -> int:
 
 
 class ProgressBar:
-    """What a conversion calls with its progress: a bar of tqdm, a function of the user's, or nothing."""
+    """Shows the progress of a conversion: a bar of tqdm, a function of the user's, or nothing."""
 
     def __init__(self, progress: Progress, unit: str = "samples") -> None:
         self._call = progress if callable(progress) else None
@@ -175,7 +175,7 @@ class ProgressBar:
             self._bar.set_postfix(skipped=num_skipped, refresh=False)
 
     def _log(self, split: str, num_samples: int, num_done: int, num_skipped: int) -> None:
-        """A log file is no place for a bar: it gets a line every 30 s."""
+        """A log file is not a place for a bar: it gets a line every 30 s."""
         if (now := time.monotonic()) - self._last_logged < LOG_INTERVAL:
             return
         self._last_logged = now
@@ -194,7 +194,7 @@ _TABLES["from_source"] = {"options": _TABLES["pictures"]["options"] + _TABLES["c
 
 
 def documented(table: str) -> Callable[[_Function], _Function]:
-    """Gives a function the signature and the docstring of its table."""
+    """Takes the signature and the docstring of a function from its table."""
 
     def document(function: _Function) -> _Function:
         hints = typing.get_type_hints(function)
@@ -218,7 +218,7 @@ def documented(table: str) -> Callable[[_Function], _Function]:
 
 
 def document_options(options: type, table: str) -> None:
-    """Gives a TypedDict the docstring of its table."""
+    """Takes the docstring of a TypedDict from its table."""
     names = set(typing.get_type_hints(options))
     texts = [inspect.getdoc(options), _listed(_TABLES[table]["options"], names), *(_own_text(name) for name in _OWN if name in names)]
     options.__doc__ = "\n\n".join(filter(None, texts))
@@ -255,7 +255,7 @@ def _listed(options: list[dict[str, Any]], names: set[str]) -> str:
 
 
 def option_text(option: dict[str, Any]) -> str:
-    """One option as docstrings have it: its default, then its meaning, its range and what happens by default."""
+    """The text of an option in docstrings: its default, meaning, range and default behaviour."""
     default = f" = {option['default']!r}" if option["default"] is not None else ""
     # Where the meaning goes through the choices, they need not be listed again.
     is_said = option["choices"] and all(f"{choice}:" in option["help"] for choice in option["choices"])
@@ -270,7 +270,7 @@ def _entry(head: str, text: str) -> str:
 
 
 def warn(sentence: str) -> None:
-    """A sentence that the user should know, as a warning about the line that called ffkit."""
+    """Warns with a sentence, for the line that called ffkit."""
     level = 1
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ffkit."):

@@ -18,28 +18,33 @@ PathLike = str | os.PathLike[str]
 
 
 class Dataset(Sequence[dict[str, Any]]):
-    """One split of a data set that `ffconvert` or `ffkit.Writer` made, or FFRecord v1 files, or a subset of it.
+    """A split of a data set of `ffconvert` or `ffkit.Writer`, FFRecord v1 files, or a subset of it.
 
-    `len(ds)` is the number of records; `ds[i]` reads record `i` and checks its checksum: a dict of all fields, of which scalars are int or float,
-    strings str, bytes and pictures (encoded; one in the dct code is the JPEG that it was) bytes, tensors numpy.ndarray, lists list, and what is null is None.
-    Copies and subsets share the open files. All of it may be used by any thread, in processes after fork(), and pickled, which opens the files anew.
+    `len(ds)` is the number of records. `ds[i]` reads record `i`, checks its checksum, and returns a
+    dict of all fields. Scalars are int or float, strings str, tensors numpy.ndarray, lists list,
+    null is None. Bytes and encoded pictures are bytes; a picture in the dct code becomes the
+    original JPEG. Copies and subsets share the open files. Any thread may use a Dataset, also after
+    fork(). It can be pickled; the files are then opened again.
 
-    It is a map-style data set for torch, but `ffkit.Loader` is what reads it fast.
+    It is a map-style data set for torch, but `ffkit.Loader` reads it much faster.
 
     Args:
-        path: the folder that ffconvert wrote, or its address in a store ("s3://bucket/set"); or that of a split, a shard, a v1 file or a folder of those, with an empty `split`; the folder of a split may have its name, too.
+        path: folder or address ("s3://bucket/set") of a data set. With an empty `split` also of a
+            split, a shard, a v1 file or a folder of v1 files.
         split: "train", "val", ...
-        max_record_bytes: the longest record that is read; 0: 256 MiB.
-        index_cache_bytes: memory of each open shard for pages of its index; 0: 1 MiB, which serves 32,512 records.
-        max_open_shards: the most shards that are open at a time; 0: 512. Of more, those are closed that were not used for longest.
-        storage_options: of the store, such as {"profile": "partner"} or {"key": ..., "secret": ..., "endpoint_url": ...}; None: as the environment has them. They are in pickles, too.
-        check_shards: when a shard is compared with the manifest: "at_once"; "as_needed", when it is read; or "automatic", at once where all shards may stay open.
+        max_record_bytes: longer records are an error; 0: 256 MiB.
+        index_cache_bytes: memory for the index of each open shard; 0: 1 MiB, for 32,512 records.
+        max_open_shards: largest number of open shards; 0: 512. If more are needed, the least
+            recently used ones are closed.
+        storage_options: options of the store, such as {"profile": "partner"} or {"key": ...,
+            "secret": ...}; None: from the environment. Pickles contain them.
+        check_shards: when to compare a shard with the manifest: "at_once"; "as_needed" (when it is
+            read); "automatic": at once if all shards can stay open.
 
     Raises:
-        NotFoundError: there is no such folder or split (the message lists those there are).
-        CorruptError: a shard is missing, damaged or another one than the manifest says.
-        InvalidArgumentError: the conversion has not finished.
-    """
+        NotFoundError: there is no such folder or split (the message lists the existing splits).
+        CorruptError: a shard is missing or damaged, or does not match the manifest.
+        InvalidArgumentError: the conversion has not finished."""
 
     def __init__(
         self,
@@ -62,7 +67,7 @@ class Dataset(Sequence[dict[str, Any]]):
     def from_files(
         cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, index_cache_bytes: int = 0, max_open_shards: int = 0, storage_options: StorageOptions | None = None
     ) -> Dataset:
-        """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
+        """Opens shards or v1 files of the same schema, in this order, as one data set."""
         names = [os.fspath(placed(file, storage_options)) for file in files]
         return cls._from_files(names, (max_record_bytes, index_cache_bytes, max_open_shards, "automatic"))
 
@@ -72,12 +77,12 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def chain(cls, sources: Iterable[Dataset]) -> Dataset:
-        """The records of all of them, of the first one first, as one data set; `Order(mixture=...)` takes shares of each. Fields are those of all: one that a data set
-        lacks is None in its records, and 0 or "" in columns.
+        """Joins data sets, one after the other, into one; `Order(mixture=...)` takes shares of
+        each. It has the fields of all data sets. If a data set lacks a field, it is None in its
+        records, and 0 or "" in columns.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a field is of two types, or the classes differ; names both data sets.
-        """
+            InvalidArgumentError: (a ValueError) a field has two types, or the classes differ."""
         parts = list(sources)
         opened = _ffkit.Dataset.chain([part._dataset for part in parts])
         if len(parts) == 1:
@@ -103,7 +108,8 @@ class Dataset(Sequence[dict[str, Any]]):
         return _place(index, len(self))
 
     def __getitem__(self, index: Any) -> Any:
-        """Record `index`, counted from the end where negative, or the subset of a slice, of a sequence of numbers or of a mask. IndexError when out of range."""
+        """Record `index` (negative: from the end), or a subset for a slice, a sequence of numbers
+        or a mask. IndexError if out of range."""
         if isinstance(index, slice):
             return self.subset(range(*index.indices(len(self))))
         if isinstance(index, (list, range)) or getattr(index, "ndim", 0) > 0:
@@ -117,48 +123,51 @@ class Dataset(Sequence[dict[str, Any]]):
         return with_content(self._dataset.read(index), self._dataset.kept_content(index, self._kept))
 
     def field(self, index: int, name: str) -> Any:
-        """One field of record `index`, as in `ds[index]`. Reads its bytes alone where the record is not compressed. KeyError without it."""
+        """One field of record `index`, as in `ds[index]`. If the record is not compressed, it reads
+        only this field. KeyError without it."""
         return self._dataset.read_field(self._index(index), name)
 
     def column(self, name: str) -> Any:
-        """All values of a field with a column, in record order: numpy.ndarray [len] i64, f64 or of u64 fields u64, or a list of str. Reads no records.
+        """All values of a field with a column, in record order: numpy.ndarray [len] of i64, f64 or
+        (for u64 fields) u64, or a list of str. Reads no records.
 
         Raises:
-            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
-        """
+            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column."""
         return self._dataset.column(name)
 
     def picture_sizes(self, field: str = "image") -> tuple[Any, Any]:
-        """Widths and heights of all pictures, in record order, for `aspect_ratio_buckets`: two numpy.ndarray [len] i64. Reads all records once, on all cores, and of each picture the header.
+        """Widths and heights of all pictures, in record order, for `aspect_ratio_buckets`: two
+        numpy.ndarray [len] i64. Reads all records once, on all cores, and headers of pictures.
 
         A set made from COCO has them as columns: `ds.column("width")`, `ds.column("height")`.
 
         Raises:
-            FieldNotFoundError: (a KeyError) there is no such field; InvalidArgumentError: (a ValueError) it has no pictures.
-            CorruptError, UnsupportedError, NotFoundError: of the first record that cannot be read, or whose picture is null or none.
-        """
+            FieldNotFoundError: (a KeyError) there is no such field; InvalidArgumentError: (a
+                ValueError) it has no pictures.
+            CorruptError, UnsupportedError, NotFoundError: a record cannot be read, or its picture
+                is null or not a picture; for the first such record."""
         widths, heights = self._dataset.picture_sizes(field)
         return widths, heights
 
     def where(self, filter: str) -> Dataset:
-        """The records for which `filter` holds, in their order, such as "label in {3, 7, 100..199} and id != 'a.jpg'". Reads columns alone.
+        """The records that fulfil `filter`, in their order, such as "label in {3, 7, 100..199} and
+        id != 'a.jpg'". Reads only columns.
 
-        Where there are classes, "class == 'tench'" and "class in {n01440764, 'hen'}" choose them, by identifier, by name, or by one of several names ("tench, Tinca tinca").
+        "class == 'tench'" and "class in {n01440764, 'hen'}" select classes by identifier, by name,
+        or by one of several names ("tench, Tinca tinca").
 
         Raises:
-            InvalidArgumentError: (a ValueError) says where the text does not fit.
-            FieldNotFoundError: (a KeyError) for a field without a column; NotFoundError: for a class that there is not.
-        """
+            InvalidArgumentError: (a ValueError) the filter is wrong; names the place in the text.
+            FieldNotFoundError: (a KeyError) not a column; NotFoundError: unknown class."""
         return self._like(self._dataset.where(filter))
 
     def subset(self, indices: Iterable[int]) -> Dataset:
-        """The records with these numbers, in this order; numbers may repeat, and negative ones count from the end. A mask, which has True or False for each record, chooses
-        those with True.
+        """The records with these numbers, in this order. Numbers may repeat; negative ones count
+        from the end. Or a mask with True or False for each record.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another length.
-            TypeError: for what is neither a number nor a mask, such as floats.
-        """
+            InvalidArgumentError: (a ValueError) a number is out of range; a mask of wrong length.
+            TypeError: for what is neither a number nor a mask, such as floats."""
         return self._like(self._dataset.subset(numbers_of(indices, len(self), "subset()")))
 
     @property
@@ -168,7 +177,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def classes(self) -> list[str]:
-        """What label i stands for, such as "n01440764"; may be empty."""
+        """The class of each label, such as "n01440764"; may be empty."""
         return self._dataset.classes
 
     @property
@@ -178,7 +187,8 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def targets(self) -> list[int]:
-        """The label of each record, as torchvision's ImageFolder has them. AttributeError without a column "label"."""
+        """The label of each record, as in torchvision's ImageFolder. AttributeError without a
+        column "label"."""
         try:
             return list(self.column("label").tolist())
         except FieldNotFoundError as error:
@@ -191,7 +201,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def class_ids(self) -> list[int | str]:
-        """What the same classes are called where the data came from, such as COCO's category ids; empty or as many."""
+        """Ids of the same classes in the original data, such as COCO's category ids, or empty."""
         return self._dataset.class_ids
 
     @property
@@ -206,12 +216,12 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that identify the content and, of a subset, the choice and order of records."""
+        """16 hex digits that identify the content and the order of records."""
         return self._dataset.fingerprint
 
     @property
     def source(self) -> dict[str, str]:
-        """Facts about where the data came from."""
+        """Facts about the origin of the data."""
         return self._dataset.source
 
     @property
@@ -221,7 +231,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences the user should know, such as that a v1 file has no checksum."""
+        """Warnings for the user, for example that a v1 file has no checksum."""
         return self._dataset.warnings
 
     @property
@@ -239,11 +249,11 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def num_sources(self) -> int:
-        """Data sets that `chain()` made this of; 1 without."""
+        """Number of data sets in a chain; 1 without a chain."""
         return self._dataset.num_sources
 
     def source_of(self, index: int) -> int:
-        """The number of the data set that record `index` is of, from 0."""
+        """The number of record `index`'s data set in the chain, from 0."""
         return self._dataset.source_of(self._index(index))
 
     def to_parquet(
@@ -259,30 +269,36 @@ class Dataset(Sequence[dict[str, Any]]):
         num_threads: int = 0,
         progress: bool | Callable[[ProgressUpdate], object] = True,
     ) -> ParquetSummary:
-        """Writes the records as parquet, as Hugging Face's hub has it: `folder`/train-00000-of-00005.parquet, ..., which `datasets.load_dataset(folder)` reads. Needs pyarrow.
+        """Writes the records as parquet in the form of Hugging Face's hub:
+        `folder`/train-00000-of-00005.parquet, ... For `datasets.load_dataset(folder)`. Needs
+        pyarrow.
 
-        Pictures keep their bytes: a struct of bytes and path, `datasets`' Image, whose path is the last part of the field `id` where there is one picture. One in the dct code is the
-        JPEG that it was. `label` is a ClassLabel where the data set has classes. Tensors are lists in lists, bf16 is float32. What is null is null. The files appear when all of them
-        are whole; nothing is overwritten, and an error or Ctrl-C leaves nothing.
+        Pictures keep their bytes (a picture in the dct code becomes the original JPEG). They become
+        an Image of `datasets`, a struct of bytes and path; if there is one picture, path is the
+        last part of the field `id`. `label` becomes a ClassLabel if the data set has classes.
+        Tensors become nested lists, bf16 float32. The files appear when all are complete. Nothing
+        is overwritten; an error or Ctrl-C leaves nothing behind.
 
         Args:
-            folder: where they are written; other files in it are left alone, so that several splits may stand side by side.
-            name: the beginning of their names; None: that of the split.
-            fields: those that are written, in this order; empty: all.
-            file_size: a file ends where it holds this many bytes: a number, or a text such as "64M".
-            row_group_size: the most records of a group of rows, which a reader takes at once. A group also ends with 32 MiB; in memory it takes some times as much.
-            compression: as pyarrow.parquet knows it: "snappy", "zstd", "none", ...
+            folder: destination. Other files in it stay, so it may have several splits.
+            name: beginning of the file names; None: name of the split.
+            fields: fields to write, in this order; empty: all.
+            file_size: size of a file: a number of bytes, or a text such as "64M".
+            row_group_size: largest number of records in a row group, which readers load at once. A
+                group has at most 32 MiB; in memory it takes a few times as much.
+            compression: a name of pyarrow.parquet: "snappy", "zstd", "none", ...
             classes: False: labels are plain numbers.
-            num_threads: that read records; 0: one for each core.
-            progress: True: a bar of tqdm, where that is installed; False; or a function that is called with an ffkit.convert.ProgressUpdate.
+            num_threads: threads that read records; 0: one for each core.
+            progress: True: a bar of tqdm, if that is installed; False; or a function that takes an
+                ffkit.convert.ProgressUpdate.
 
         Raises:
             ImportError: without pyarrow.
             FieldNotFoundError: (a KeyError) there is no such field.
-            InvalidArgumentError: (a ValueError) files of that name are there, or another process writes them; or the arrays of a field have different numbers of dimensions.
+            InvalidArgumentError: (a ValueError) the files exist, another process writes them, or
+                the arrays of a field differ in the number of dimensions.
             UnsupportedError: a label has no class.
-            IoError: (an OSError) the files cannot be written.
-        """
+            IoError: (an OSError) the files cannot be written."""
         return write_parquet(
             self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, num_threads=num_threads, progress=progress
         )  # fmt: skip
@@ -332,7 +348,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
 def _place(index: Any, size: int) -> int:
     """A number of 0 .. size - 1 from one that may count from the end."""
     if _is_bool(index):
-        raise TypeError(f"{index!r} is no number of a record; a mask has True or False for each of them")
+        raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
     number = operator.index(index)
     if not -size <= number < size:
         raise IndexError(f"record {number} of {size}")
@@ -345,7 +361,8 @@ def _is_bool(value: Any) -> bool:
 
 
 def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
-    """What `indices` choose of `size` things: whole numbers as they are, but negative ones from the end, or a mask. Raises as Dataset.subset() does, and names `what`."""
+    """The numbers that `indices` choose from `size` items: whole numbers (negative ones count from
+    the end) or a mask. Raises like Dataset.subset(), and names `what`."""
     if isinstance(indices, (str, bytes, Mapping)):
         raise TypeError(f"{what} takes numbers or a mask, not {type(indices).__name__}")
     values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
@@ -363,7 +380,7 @@ def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
 
 
 def plain_numbers(values: Any) -> list[Any] | None:
-    """As a list, also of an array; None stays."""
+    """A list or an array as a list; None stays None."""
     return None if values is None else values.tolist() if hasattr(values, "tolist") else list(values)
 
 
@@ -385,7 +402,8 @@ def _whole(value: Any, what: str) -> int:
 
 
 def dataset_of(value: Any) -> Dataset:
-    """What a loader is given: a Dataset, its path, or torch's Subset or ConcatDataset of some."""
+    """The Dataset for the argument of a loader: a Dataset, its path, or torch's Subset or
+    ConcatDataset of data sets."""
     if isinstance(value, Dataset):
         return value
     if isinstance(value, (str, os.PathLike)):
@@ -397,7 +415,7 @@ def dataset_of(value: Any) -> Dataset:
         return Dataset.chain([dataset_of(part) for part in parts])
     kind = type(value)
     remedy = "; ffkit.convert.from_torch() makes one of it" if hasattr(kind, "__getitem__") else ""
-    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is no data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is not a data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
 
 
 def splits(path: PathLike, *, storage_options: StorageOptions | None = None) -> list[str]:
@@ -406,11 +424,11 @@ def splits(path: PathLike, *, storage_options: StorageOptions | None = None) -> 
 
 
 def decode_image(data: bytes) -> Any:
-    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM, PGM, PBM or a JPEG in the dct code): numpy.ndarray [height, width, 3] u8 RGB, those of
-    Pillow's `convert("RGB")`. Of a picture of 16 bits a channel they are the high bytes; `ImageOptions(dtype="u16")` keeps all.
+    """The pixels of an encoded picture (JPEG, PNG, WebP, BMP, PPM, PGM, PBM or a JPEG in the dct
+    code): numpy.ndarray [height, width, 3] u8 RGB, those of Pillow's `convert("RGB")`. A picture
+    with 16 bits per channel gives the high bytes; `ImageOptions(dtype="u16")` keeps all bits.
 
     Raises:
         CorruptError: broken or truncated data.
-        UnsupportedError: another encoding, or more than 178,956,970 pixels.
-    """
+        UnsupportedError: another encoding, or more than 178,956,970 pixels."""
     return _ffkit.decode_picture(data)

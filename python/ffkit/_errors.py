@@ -1,4 +1,4 @@
-"""Errors: what ffkit raises. Every failure of the library is an `Error`; some are also what Python programmers expect."""
+"""Errors of ffkit. Each failure is an `Error`; some are also Python's exceptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def names_arguments(topics: Mapping[str, type]) -> Callable[[_Class], _Class]:
-    """Makes a class say of an argument that it has not what is meant. `topics`: dataclasses whose fields are not arguments themselves, by the argument that takes one."""
+    """Makes a class name the right argument if an unknown one is given. `topics`: dataclasses whose
+    fields are not arguments themselves, by the argument that takes one."""
 
     def with_names(kind: _Class) -> _Class:
         begin = kind.__init__  # type: ignore[misc]
@@ -40,14 +41,14 @@ def _words_on_argument(place: str, name: str, known: list[str], topics: Mapping[
 
 
 def refuse_old_name(owner: Any, name: str) -> NoReturn:
-    """AttributeError for a name that is not there, with its name of today where it had one before."""
+    """AttributeError for an unknown name. If it is an old name, the text has the new one."""
     what = f"module '{owner}'" if isinstance(owner, str) else f"'{type(owner).__name__}'"
     now = next((now for kind, old, now in _ffkit.renamed if kind == "Python" and old == name), None)
     raise AttributeError(f"{what} has no attribute '{name}'" + (f"; it is {now} now" if now else ""), name=name, obj=owner)
 
 
 def add_note(error: BaseException, text: str) -> None:
-    """BaseException.add_note(), which Python has from 3.11 on; before, the text goes behind the exception's own. An exception that takes neither comes without."""
+    """BaseException.add_note() of Python 3.11; before, appends to the text, if possible."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):
@@ -62,14 +63,14 @@ class Error(RuntimeError):
     Attributes:
         message: the sentence.
         code: "not_found", "corrupt", "io", "invalid_argument", "unsupported" or "cancelled".
-        subject: what it is about: "argument", "sample", "source", "destination", "dataset", "shard", "split", "field", "checkpoint" or, where nobody has said, "unknown".
+        subject: "argument", "sample", "source", "destination", "dataset", "shard", "split",
+            "field", "checkpoint" or "unknown".
         path: file or folder, or None.
-        record: number of the record in `path` (or in the data set when `path` is one), or None.
+        record: number of the record in `path` (or in the data set, if `path` is one), or None.
         offset: byte offset in `path`, or None.
         errno: errno of the failed system call, or None.
-        name: of the option, split or field that it is about, or None.
-        remedy: what to do, which `message` says too, or None.
-    """
+        name: name of the option, split or field, or None.
+        remedy: what to do (also part of `message`), or None."""
 
     code: str = "invalid_argument"
     errno: int | None
@@ -108,7 +109,7 @@ class Error(RuntimeError):
 
 
 class CorruptError(Error):
-    """The bytes contradict their checksum or the format. Raised by a decoder written in Python, it makes a sample a bad one."""
+    """The bytes do not match checksum or format. In a decoder, it makes a bad sample."""
 
     code = "corrupt"
 
@@ -126,25 +127,25 @@ class CancelledError(Error):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The caller asked for something that makes no sense: a ValueError too."""
+    """An argument is invalid: also a ValueError."""
 
     code = "invalid_argument"
 
 
 class FieldNotFoundError(Error, KeyError):
-    """A field or column does not exist: a KeyError too."""
+    """A field or column does not exist: also a KeyError."""
 
     code = "not_found"
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """A file, folder or split does not exist: a FileNotFoundError too, with `filename`."""
+    """A file, folder or split does not exist: also a FileNotFoundError, with `filename`."""
 
     code = "not_found"
 
 
 class IoError(Error, OSError):
-    """The operating system refused or failed: an OSError too, with `errno` and `filename`."""
+    """The operating system refused or failed: also an OSError, with `errno` and `filename`."""
 
     code = "io"
 

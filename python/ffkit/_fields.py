@@ -1,4 +1,4 @@
-"""Further arrays of a batch: what each is made from. `Loader(fields={name: ...})`."""
+"""Further arrays of a batch: `Loader(fields={name: ...})`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ._transforms import Resize
 
 @dataclass(frozen=True, slots=True)
 class ImageField:
-    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with the same options get the same crop and flip, where their sizes agree.
+    """A picture: [N, 3, H, W] or [N, H, W, 3]. Pictures of one record with equal sizes and options
+    get the same crop and flip.
 
-    A PNG with a palette is a bad sample where it would be resized: its pixels are numbers of classes more often than colours, and MaskField keeps them.
-    """
+    A PNG with a palette is a bad sample if it would be resized, because its pixels are usually
+    numbers of classes. MaskField keeps them."""
 
     field: str
     image: ImageOptions = ImageOptions()
@@ -25,7 +26,8 @@ class ImageField:
 
 @dataclass(frozen=True, slots=True)
 class ImagesField:
-    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields), 3, H, W] or [.., H, W, 3]. A PNG with a palette is as in an ImageField."""
+    """Pictures of several fields, such as the cameras of a vehicle, as one array: [N, len(fields),
+    3, H, W] or [.., H, W, 3]. For PNGs with a palette see ImageField."""
 
     fields: Sequence[str]
     image: ImageOptions = ImageOptions()
@@ -33,15 +35,16 @@ class ImagesField:
 
 @dataclass(frozen=True, slots=True)
 class PictureField:
-    """A further picture that follows a view of the loader's picture, such as a second camera or a depth map: [N, 3, H, W], or [N, copies, 3, H, W] of a view with copies.
+    """A second picture that follows a view of the loader's picture, such as another camera or a
+    depth map: [N, 3, H, W], or [N, copies, 3, H, W] for a view with copies.
 
-    It gets the view's crop, resize and flip. `augment` draws the view's numbers: a ColorJitter changes both pictures alike. Its size must be that of the view's picture, else it is a bad sample.
+    It gets the crop, resize and flip of the view. `augment` uses the random numbers of the view, so
+    a ColorJitter changes both pictures alike. Another size than that of the view's picture is bad.
 
     Args:
-        field: of the record: an image, or bytes.
+        field: field of the record: an image, or bytes.
         view: name of the view; "": the loader's only one.
-        augment, dtype, layout, normalize, mean, std, channels: as of ImageOptions.
-    """
+        augment, dtype, layout, normalize, mean, std, channels: see ImageOptions."""
 
     field: str
     view: str = ""
@@ -54,23 +57,26 @@ class PictureField:
     channels: Literal[1, 3] = 3
 
     def options(self) -> ImageOptions:
-        """As ImageOptions, whose transform does not count: the view has its own."""
+        """As ImageOptions; the transform is not used, because the view has its own."""
         return ImageOptions(Resize(), self.augment, None, self.dtype, self.layout, self.normalize, self.mean, self.std, self.channels)
 
 
 @dataclass(frozen=True, slots=True)
 class MaskField:
-    """A mask that follows a view: [N, H, W] of ids, or [N, copies, H, W] of a view with copies. Pixels are the nearest ones, as torchvision takes them for masks; nothing is blended.
+    """A mask that follows a view: [N, H, W] of ids, or [N, copies, H, W] for a view with copies. It
+    takes the nearest pixels, like torchvision for masks, and never blends ids.
 
     Args:
-        field: of the record: an image or bytes that are a PNG (a palette gives its indices, grey of 1 to 16 bits its values), or a tensor [height, width] of u8, u16 or i32. Its size
-            must be that of the view's picture, else it is a bad sample. For a clip a list of these, one for each frame.
+        field: field of the record: a PNG (a palette gives its indices, grey of 1 to 16 bits its
+            values), or a tensor [height, width] of u8, u16 or i32. For a clip, a list with one for
+            each frame. Another size than that of the view's picture is bad.
         view: name of the view, or of the array of a FramesField; "": the loader's only one.
         dtype: "u8", "u16", "i32" or "i64". An id that it cannot hold makes a bad sample.
-        fill: where the view has no picture; a number of the batch, which `ids` does not change. None: 255; of panoptic numbers 0, which is no segment.
-        ids: what each id becomes: a dict, or a sequence for the ids 0, 1, ... An id that is not in it makes a bad sample. None: ids stay.
-        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue, as COCO's panoptic PNGs have them.
-    """
+        fill: value where the view has no picture; `ids` does not change it. None: 255, or 0 (no
+            segment) for panoptic numbers.
+        ids: the new id of each id: a dict, or a sequence for the ids 0, 1, ... A missing id makes a
+            bad sample. None: ids stay.
+        numbers: "values": those of the file; "panoptic": red + 256 green + 65536 blue."""
 
     field: str
     view: str = ""
@@ -94,11 +100,11 @@ class MaskField:
 
 @dataclass(frozen=True, slots=True)
 class PixelMaskField:
-    """Which pixels of a view are the picture's: [N, H, W] u8, 1 there and 0 where it has been padded, or [N, copies, H, W] of a view with copies. DETR and others take it.
+    """A mask of padding, for DETR and others: [N, H, W] u8, or [N, copies, H, W] for a view with
+    copies; 1 in the picture and 0 in the padding.
 
     Args:
-        view: name of the view; "": the loader's only one.
-    """
+        view: name of the view; "": the loader's only one."""
 
     view: str = ""
 
@@ -108,24 +114,29 @@ BoxFormat = Literal["xywh", "xyxy", "cxcywh"]
 
 @dataclass(frozen=True, slots=True)
 class BoxesField:
-    """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or [N, max_boxes, 4] with `padded`.
+    """Boxes that follow a view: [boxes of all samples, 4] f32 with `batch.row_offsets(name)`, or
+    [N, max_boxes, 4] with `padded`.
 
-    A box is moved with the pixels, made upright where it is turned, clipped to the view, and dropped if too little of it is left; BoxRowsField, PointsField and InstanceMasksField of the
-    same boxes drop theirs alike. A box without area, or with values that are no numbers, makes a bad sample.
+    A box moves with the pixels. If it is rotated, it becomes the upright box around it. It is
+    clipped to the view, and dropped if too little is left; then BoxRowsField, PointsField and
+    InstanceMasksField of the same boxes drop their values, too. A box without area, or with values
+    that are not numbers, is left out and counted (`loader.statistics().num_items_left_out`).
 
-    Each copy of a view with copies keeps the boxes that it shows: [N, copies, max_boxes, 4] with `padded`, else the boxes of sample 0 copy 0, sample 0 copy 1, ... behind each other, of which
-    `batch.row_offsets(name)`, [N * copies + 1], says where they begin.
+    Each copy of a view with copies keeps its own boxes: [N, copies, max_boxes, 4] with `padded`;
+    otherwise the boxes of sample 0 copy 0, sample 0 copy 1, ... follow each other, and
+    `batch.row_offsets(name)`, [N * copies + 1], gives their begins.
 
     Args:
-        field: of the record: a tensor [n, 4] of f32, f64, i32 or i64.
+        field: field of the record: a tensor [n, 4] of f32, f64, i32 or i64.
         view: name of the view; "": the loader's only one.
-        stored, stored_relative: how the record has them: "xywh" (COCO), "xyxy", "cxcywh"; in pixels, or as shares of the picture's width and height.
-        format, relative: how the batch has them, in pixels of the view or as shares of its width and height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
+        stored, stored_relative: form in the record: "xywh" (COCO), "xyxy", "cxcywh"; in pixels, or
+            as shares of the picture's width and height.
+        format, relative: form in the batch, in pixels of the view or as shares of its width and
+            height: "xyxy" for torchvision, "cxcywh" with relative=True for DETR.
         min_size: pixels of the view; a box with a shorter side is dropped.
-        min_visible: share of a box's area, 0 .. 1, that must lie in the view.
-        max_boxes: a sample with more of them in one picture is bad.
-        padded: zeros behind the boxes of a sample, instead of ragged rows.
-    """
+        min_visible: share of a box's area, 0 .. 1, that must be inside the view.
+        max_boxes: a sample with more boxes in a picture is bad.
+        padded: zeros after the boxes of a sample, instead of ragged rows."""
 
     field: str = "boxes"
     view: str = ""
@@ -141,14 +152,14 @@ class BoxesField:
 
 @dataclass(frozen=True, slots=True)
 class BoxRowsField:
-    """Numbers of each box, such as labels: those of the boxes that the BoxesField keeps, [boxes of all samples, *shape] of the field's dtype, or [N, max_boxes, *shape] where that is padded;
-    of a view with copies [N, copies, max_boxes, *shape].
+    """Numbers of each box, such as labels, for the boxes that the BoxesField keeps: [boxes of all
+    samples, *shape] of the field's dtype. If the BoxesField is padded: [N, max_boxes, *shape], or
+    [N, copies, max_boxes, *shape] for a view with copies.
 
     Args:
-        field: of the record: a tensor [n, *shape]; another number of rows than boxes makes a bad sample.
+        field: field of the record: a tensor [n, *shape]. A wrong n is a bad sample.
         boxes: name of the BoxesField's array.
-        shape: of one row.
-    """
+        shape: of one row."""
 
     field: str
     boxes: str = "boxes"
@@ -157,19 +168,22 @@ class BoxRowsField:
 
 @dataclass(frozen=True, slots=True)
 class PointsField:
-    """Key points of boxes: [boxes of all samples, num_points, 3] f32 of x and y in the view, and visibility. Padded where the BoxesField is: [N, max_boxes, num_points, 3], or
-    [N, copies, max_boxes, num_points, 3] of a view with copies.
+    """Key points of boxes: x and y in the view, and visibility: [boxes of all samples, num_points,
+    3] f32. If the BoxesField is padded: [N, max_boxes, num_points, 3], or [N, copies, max_boxes,
+    num_points, 3] for a view with copies.
 
-    Points outside of the view get the visibility 0. Points whose visibility is 0 in the record keep their numbers.
+    Points outside of the view get the visibility 0. With visibility 0, x and y stay.
 
     Args:
-        field: of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], whose points are all visible (2).
-        num_points: 17 of COCO.
-        boxes: name of the BoxesField's array, whose boxes the points belong to.
-        mirrored: pairs of points that change places in a mirrored view, such as the left and the right eye.
-        counts: what x and y are, in the record and in the batch. "pixels": column and row of a pixel, as in COCO and torchvision's KeyPoints: a flip makes W - 1 - x, and a resize or a turn moves
-            the pixel's centre, (x + 0.5, y + 0.5). "edges": distances from the picture's left and upper edge, as of boxes: a flip makes W - x.
-    """
+        field: field of the record: a tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2]
+            if all points are visible (2).
+        num_points: 17 for COCO.
+        boxes: name of the array of the BoxesField.
+        mirrored: pairs of points to swap in a mirrored view, such as left and right eye.
+        counts: meaning of x and y, in the record and in the batch. "pixels": column and row of a
+            pixel, as in COCO and torchvision's KeyPoints: a flip gives W - 1 - x, and a resize or
+            rotation moves the centre of the pixel, (x + 0.5, y + 0.5). "edges": distances from the
+            left and upper edge of the picture, like boxes: a flip gives W - x."""
 
     field: str = "keypoints"
     num_points: int = 17
@@ -180,16 +194,17 @@ class PointsField:
 
 @dataclass(frozen=True, slots=True)
 class InstanceMasksField:
-    """A mask of each box: [boxes of all samples, H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that the BoxesField keeps. Padded where that is: [N, max_boxes, H, W], or
-    [N, copies, max_boxes, H, W] of a view with copies.
+    """A mask for each box that the BoxesField keeps, 1 inside its object and 0 elsewhere: [boxes of
+    all samples, H, W] u8. If the BoxesField is padded: [N, max_boxes, H, W], or [N, copies,
+    max_boxes, H, W] for a view with copies.
 
-    The loader's memory is for `max_boxes` masks of each picture.
+    The loader reserves memory for `max_boxes` masks of each picture.
 
     Args:
-        field: of the record: a list of tensors u32 [runs, 2], one for each box: the pixels [begin, end) of its object, counted along the rows of the picture, ascending and apart, as
-            ffkit.convert.coco(segmentation="masks") makes them.
-        boxes: name of the BoxesField's array.
-    """
+        field: field of the record: a list with a tensor u32 [runs, 2] for each box, as
+            ffkit.convert.coco(segmentation="masks") makes it: runs of pixels [begin, end), counted
+            along the rows of the picture, ascending and not touching.
+        boxes: name of the BoxesField's array."""
 
     field: str = "masks"
     boxes: str = "boxes"
@@ -199,19 +214,23 @@ class InstanceMasksField:
 class FramesField:
     """A clip, frames of a video: [N, count, 3, H, W] or [N, count, H, W, 3].
 
-    All frames of a clip get one crop, flip and colours. A clip is a view, called as its array: `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of a list with one item
-    for each frame follow it, [N, count, H, W] and [N, count, 3, H, W], and `batch.geometry("clip")` is [N, 3, 3]. Two clips of one video are two FramesFields. Frames that differ in size
-    make a bad sample. The whole record is read, but only the clip's frames are decoded.
+    All frames of a clip get the same crop, flip and colours. A clip is a view with the name of its
+    array. `MaskField(..., view="clip")` and `PictureField(..., view="clip")` of lists with one item
+    per frame follow it, with shapes [N, count, H, W] and [N, count, 3, H, W];
+    `batch.geometry("clip")` is [N, 3, 3]. For two clips of a video, use two FramesFields. If frames
+    differ in size, the sample is bad. The whole record is read; only the clip's frames are decoded.
 
     Args:
-        field: of the record: a list of images (`list[image]`) or of bytes.
-        count: frames of the clip.
-        stride: from one frame to the next, in frames of the video. 0: the video is cut into `count` parts of equal length, and each gives one frame.
-        jitter: the clip begins anywhere in the video, and with a stride of 0 a frame is any of its part. False: the clip in the middle, and the frame in the middle of its part.
-        if_short: what becomes of a video with too few frames: "bad": a bad sample; "loop": it begins anew behind its last frame; "repeat": its last frame is repeated, with a stride of 0
-            each frame as often as needed.
-        image: what is done to each frame.
-    """
+        field: field of the record: a list of images (`list[image]`) or of bytes.
+        count: number of frames in the clip.
+        stride: distance of two frames of the clip, in frames of the video. 0: the video is divided
+            into `count` equal parts, and each part gives one frame.
+        jitter: the clip begins at a random place in the video; with stride 0, each frame is a
+            random one of its part. False: the clip is in the middle of the video, or each frame of
+            its part.
+        if_short: if a video has too few frames: "bad": a bad sample; "loop": it starts again after
+            its last frame; "repeat": its last frame is repeated (with stride 0 each frame).
+        image: options of each frame."""
 
     field: str = "frames"
     count: int = 16
@@ -226,8 +245,7 @@ class FrameNumbersField:
     """The numbers of a clip's frames in the video, from 0: [N, count] i64.
 
     Args:
-        view: name of the FramesField's array; "": the loader's only view.
-    """
+        view: name of the FramesField's array; "": the loader's only view."""
 
     view: str = ""
 
@@ -241,8 +259,8 @@ class IntegerField:
 
 @dataclass(frozen=True, slots=True)
 class CopyField:
-    """A scalar, [N], or a tensor that has `shape` in all records, [N, *shape], of the field's dtype; None: that of the first record that has one. A record with another shape
-    is a bad sample."""
+    """A scalar, [N], or a tensor with the same `shape` in all records, [N, *shape], of the field's
+    dtype. None: the shape in the first record that has one. A record with another shape is bad."""
 
     field: str
     shape: Sequence[int] | None = None
@@ -264,7 +282,8 @@ class CopyField:
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A string, such as an id or a caption: a list of N str in the batch. A text of more than `max_bytes` is a bad sample; 0: any length is right."""
+    """A string, such as an id or a caption: a list of N str in the batch. A text with more than
+    `max_bytes` is a bad sample; 0: no limit."""
 
     field: str
     max_bytes: int = 0
@@ -272,21 +291,23 @@ class TextField:
 
 @dataclass(frozen=True, slots=True)
 class ValidField:
-    """A mask, [N] u8: 1 where the record has the field, 0 where it is null, as in records of a chain whose data set lacks it."""
+    """[N] u8: 1 if the record has the field, 0 if it is null or its data set lacks it."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class ZerosWhereNull:
-    """The array of another field of the batch, with zeros, empty texts or no rows where `field` is null in the record, which would be a bad sample otherwise. A ValidField says where that is.
+    """Another field of the batch, but if `field` is null in the record, it gives zeros, an empty
+    text or no rows instead of a bad sample. A ValidField tells which samples have it.
 
-    Null boxes are none, and what belongs to them has no rows either: ZerosWhereNull("boxes", BoxesField()). Labels, points or masks that alone are null are zeros for each box.
+    If boxes are null, there are no boxes and no rows of their labels, points and masks:
+    ZerosWhereNull("boxes", BoxesField()). Null labels, points or masks are zeros for each box.
 
     Args:
-        field: of the record; that of `array`, where it has one.
-        array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField, PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField.
-    """
+        field: field of the record; the same as in `array`, if that has one.
+        array: a CopyField, IntegerField, ImageField, TextField, PythonField, MaskField,
+            PictureField, BoxesField, BoxRowsField, PointsField or InstanceMasksField."""
 
     field: str
     array: ImageField | IntegerField | CopyField | TextField | PythonField | MaskField | PictureField | BoxesField | BoxRowsField | PointsField | InstanceMasksField
@@ -296,19 +317,22 @@ class ZerosWhereNull:
 class PythonField:
     """An array made by a function of Python.
 
-    The price: the loader's threads call it one at a time, because it takes the GIL, and while it runs the training loop does not. A function of 100 us limits a
-    loader to 10,000 samples a second on any number of cores. What it is given is copied: name the `inputs` that it needs.
+    This is slow: because of the GIL, only one thread of the loader runs it at a time, and the
+    training loop waits meanwhile. A function that takes 100 us limits a loader to 10,000 samples/s
+    on any number of cores. Its arguments are copied, so name only the `inputs` that it needs.
 
     Args:
-        function: (values, key) -> anything that numpy.asarray takes, of `shape` (with `max_rows`: [rows, *shape]). `values` is a dict as of `ds[i]`; `key`, an
-            ffkit.SampleKey, has seed, epoch, record_index, and `key.random()` for random numbers. It must depend on these alone. When it raises CorruptError,
-            UnsupportedError or FieldNotFoundError, the sample is a bad one; what else it raises comes out of the loop over the loader.
-        dtype: of the array, all but "bf16". Values are converted as numpy's same_kind allows.
-        shape: of one sample, or of one row.
-        inputs: names of the fields that `values` has; None: all.
-        max_rows: room for rows: the array is ragged, [sum of rows, *shape] with `batch.row_offsets(name)`.
-        padded: with `max_rows`: [N, max_rows, *shape] instead, zeros behind the rows of a sample.
-    """
+        function: (values, key) -> an array of `shape` (with `max_rows`: [rows, *shape]), or
+            anything that numpy.asarray takes. `values` is a dict like `ds[i]`. `key`, an
+            ffkit.SampleKey, has seed, epoch, record_index, and `key.random()` for random numbers.
+            The result must depend only on these. If it raises CorruptError, UnsupportedError or
+            FieldNotFoundError, the sample is bad; other exceptions end the loop over the loader.
+        dtype: of the array, any except "bf16". Values are converted if numpy's same_kind allows it.
+        shape: of a sample, or of a row.
+        inputs: names of the fields in `values`; None: all.
+        max_rows: largest number of rows in a sample; the array is ragged, [sum of rows, *shape],
+            with `batch.row_offsets(name)`.
+        padded: with `max_rows`: [N, max_rows, *shape] instead, filled up with zeros."""
 
     function: Callable[[dict[str, Any], Any], Any]
     dtype: str | DtypeObject = "f32"
@@ -322,7 +346,7 @@ class PythonField:
 
 
 def with_shapes(field: Any, dataset: Any) -> Any:
-    """`field` as the loader takes it: a CopyField says its shape, also inside of ZerosWhereNull."""
+    """`field` for the loader: with the shape of a CopyField, also inside of ZerosWhereNull."""
     if isinstance(field, CopyField):
         return field.in_records(dataset)
     if isinstance(field, ZerosWhereNull):

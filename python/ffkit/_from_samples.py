@@ -1,4 +1,5 @@
-"""ffkit.convert.from_torch, from_iterable, from_array_record, from_grain, from_hdf5 and from_dataset_dict: samples that Python makes."""
+"""ffkit.convert.from_torch, from_iterable, from_array_record, from_grain, from_hdf5 and
+from_dataset_dict: samples that Python makes."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from . import _ffkit
 from ._errors import add_note
 from ._samples import FieldSpec
 from ._datasets.hugging_face import Changes, StoredPictures, stored_iterable, stored_pictures
-from ._datasets.picture_files import FilePictures, file_pictures, names_of_classes, num_large_pictures
+from ._datasets.picture_files import names_of_classes, num_large_pictures, with_file_bytes
 from ._convert_options import Order, PictureOptions, Pixels, Progress, ProgressBar, Unpack
 from ._stores import StorageOptions
 from ._summary import SplitSummary
@@ -22,7 +23,7 @@ from .writer import Writer
 
 
 class MapDataset(Protocol):
-    """What has a length and samples by number, as torch.utils.data.Dataset and datasets.Dataset do."""
+    """A data set with a length and samples by number, like torch's and Hugging Face's Dataset."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Any: ...
@@ -37,7 +38,7 @@ def from_torch(
     to_sample: Callable[[Any], Mapping[str, object]] | None = None,
     schema: Mapping[str, FieldSpec] | None = None,
     classes: Sequence[str] | None = None,
-    order: Order = "shuffled",
+    order: Order = "shuffle",
     seed: int = 0,
     num_workers: int = 0,
     progress: Progress = True,
@@ -49,34 +50,42 @@ def from_torch(
     storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
-    """Writes dataset[0], dataset[1], ... as one split, through Writer. `dataset` has __len__ and __getitem__: torch's, torchvision's, Hugging Face's.
+    """Writes dataset[0], dataset[1], ... as one split, with Writer: data sets of torch,
+    torchvision, Hugging Face, or others with __len__ and __getitem__.
 
     Args:
-        dataset: gives dicts, or tuples whose values are `fields`. Of a Hugging Face data set pictures are taken as the bytes they are stored as. Where
-            dataset[i] gives another picture, turned by its EXIF data or of the mode of Image(mode=), that one is encoded, and a warning has the counts.
-            With set_transform() the data set is taken as it comes. Of torchvision's data sets that have loader=, and no transform, the files keep their bytes, too.
-            Others give pixels, which are encoded anew as `pixels` says; a warning counts large ones.
-        dst, split: where it is written; other splits of the data set are left alone.
+        dataset: returns dicts, or tuples with values for `fields`. Pictures of Hugging Face keep
+            their stored bytes. If dataset[i] gives another picture (rotated by EXIF data, or with
+            Image(mode=)), that one is encoded, and a warning has the number. With set_transform(),
+            samples are used as they come. Pictures of torchvision's data sets keep the bytes of
+            their files, too, if the data set has loader= and no transform. Other data sets give
+            pixels, which are encoded as `pixels` says; a warning counts large ones.
+        dst, split: destination; other splits of the data set stay.
         fields: names for the values of tuples.
-        to_sample: makes the dict of fields of what the data set gives; runs where the data set does. Overrides `fields`.
-        schema, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in Writer.
-        classes: names of the classes; None: dataset.classes, .categories or .all_categories, also of what a Subset or ConcatDataset is made of, or those of
-            Hugging Face's ClassLabel, when there are some.
-        order, seed: "shuffled": splits whose name begins with "train" in the order of ffkit's permutation of this seed; "source": as they are.
-        num_workers: processes that call dataset[i]; 0: this thread does. The records and their order are the same. Processes and not threads, since
-            map-style data sets are written for torch's workers: many hold an open file or a random state that two threads must not share, and
-            the GIL would let one of them run at a time. They are torch's own workers, so torch must be there. Encoding is parallel in any case.
+        to_sample: function from an item of the data set to a dict of fields; runs in the same
+            process as the data set. Overrides `fields`.
+        schema, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in
+            Writer.
+        classes: names of the classes; None: dataset.classes, .categories or .all_categories (also
+            inside of a Subset or ConcatDataset), or those of Hugging Face's ClassLabel, if any.
+        order, seed: "shuffle": shuffles splits whose name begins with "train", with this seed;
+            "sequential": keeps the order.
+        num_workers: torch's worker processes that call dataset[i]; 0: this thread calls it. The
+            records and their order are the same. They are processes, because many map-style data
+            sets have an open file or a random state that threads must not share, and because of the
+            GIL. Encoding is always parallel.
         progress: as in ffkit.convert.
 
-    Raises: what dataset[i] raises, with a note that names i; and what Writer raises. Then nothing stays.
-    """
+    Raises: errors of dataset[i], with a note that names i, and of Writer. Then dst stays empty."""
     if len(dataset) == 0:
         raise ValueError("the data set is empty; a split needs at least one record")
     stored, found = stored_pictures(dataset)
     given = classes if classes is not None else found if found is not None else names_of_classes(dataset)
-    pictures_of_files = stored if stored is not None or to_sample is not None else file_pictures(dataset)
+    pictures_of_files = stored if stored is not None or to_sample is not None else with_file_bytes(dataset)
     kind = type(dataset)
-    is_shuffled = order == "shuffled" and split.startswith("train")
+    if order not in ("shuffle", "sequential"):
+        raise ValueError(f"order is '{order}', expected 'shuffle' or 'sequential'")
+    is_shuffled = order == "shuffle" and split.startswith("train")
     indices: Sequence[int] = _ffkit.permutation(len(dataset), seed) if is_shuffled else range(len(dataset))
     # Before the writer, whose threads a forked worker would not have.
     samples = _samples(_Samples(dataset, pictures_of_files, tuple(fields), to_sample), indices, num_workers)
@@ -107,17 +116,19 @@ def from_iterable(
     storage_options: StorageOptions | None = None,
     **pictures: Unpack[PictureOptions],
 ) -> SplitSummary:
-    """Writes what `samples` gives, in its order, as one split, through Writer: a generator, a list, torch's or Hugging Face's IterableDataset, a loader.
+    """Writes `samples` in their order as one split, with Writer: a generator, a list, torch's or
+    Hugging Face's IterableDataset, a loader.
 
-    The order is that of `samples`: what has no length cannot be shuffled. The loader shuffles in each epoch, wherever records lie.
+    They are not shuffled, because they may have no length. The loader shuffles in each epoch.
 
     Args:
-        samples: gives dicts, or tuples whose values are `fields`; not batches. Of Hugging Face's IterableDataset pictures are taken as from_torch() takes them.
-        num_samples: how many there will be, for the progress; None: len(samples), where it has one.
-        dst, split, fields, to_sample, schema, classes, progress, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in from_torch().
+        samples: dicts, or tuples with values for `fields`; not batches. Pictures of Hugging Face's
+            IterableDataset are treated as in from_torch().
+        num_samples: number of samples, for the progress; None: len(samples), if it has one.
+        dst, split, fields, to_sample, schema, classes, progress, pixels, num_threads, shard_size,
+            zstd, max_record, storage_options, pictures: as in from_torch().
 
-    Raises: what `samples` raises, with a note that says at which sample; and what Writer raises. Then nothing stays.
-    """
+    Raises: errors of `samples`, with a note of the sample, and of Writer. Then dst stays empty."""
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
         raise TypeError(f"samples is {type(samples).__qualname__}; expected what gives samples in a loop, such as a generator (called, where it is a function)")
     stored, found = stored_iterable(samples)
@@ -132,12 +143,11 @@ def from_iterable(
 
 
 def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> SplitSummary:
-    """Writes a data set of grain as one split, by from_iterable() and with its options: a MapDataset from 0 to its length, an IterDataset or a DataLoader as it comes.
+    """Writes a MapDataset, IterDataset or DataLoader of grain as one split, like from_iterable().
 
-    Elements that a filter of a MapDataset leaves out are not written, and a warning has their number.
+    If a filter of a MapDataset removes elements, a warning has their number.
 
-    Raises: ValueError for a data set that repeats without an end, or that gives batches; and what from_iterable() raises.
-    """
+    Raises: ValueError if it repeats forever or gives batches; errors of from_iterable()."""
     if not hasattr(dataset, "__getitem__"):
         return from_iterable(dataset, dst, **options)
     size = len(dataset)
@@ -163,14 +173,15 @@ def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> Spl
 def from_array_record(
     src: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], dst: str | os.PathLike[str], to_sample: Callable[[bytes], Mapping[str, object]], **options: Any
 ) -> SplitSummary:
-    """Writes the records of array_record files as one split, by from_torch() and with its options. The package array_record reads them.
+    """Writes the records of array_record files as one split, with from_torch() and its options.
+    Needs the package array_record.
 
     Args:
-        src: a file, several, or a folder, whose *.array_record* are taken in the order of their names.
-        to_sample: makes the dict of fields of the bytes of a record, which say nothing about themselves.
+        src: one or several files, or a folder: its *.array_record* files in the order of their
+            names.
+        to_sample: function from the bytes of a record to a dict of fields.
 
-    Raises: FileNotFoundError for a folder without such files; ImportError without the package; and what from_torch() raises.
-    """
+    Raises: FileNotFoundError: no files; ImportError: no package; errors of from_torch()."""
     source: Any = importlib.import_module("array_record.python.array_record_data_source")
     if isinstance(src, (str, os.PathLike)) and os.path.isdir(src):
         files = sorted(str(file) for file in pathlib.Path(src).glob("*.array_record*"))
@@ -185,17 +196,19 @@ def from_array_record(
 def from_hdf5(
     src: str | os.PathLike[str], dst: str | os.PathLike[str], fields: Mapping[str, str] | None = None, *, split: str = "train", **options: Any
 ) -> SplitSummary:
-    """Writes the rows of an HDF5 file's datasets as one split, in their order, by from_iterable() and with its options. h5py reads them.
+    """Writes the rows of the datasets in an HDF5 file as one split, in their order, with
+    from_iterable() and its options. Needs h5py.
 
-    A row of an array of numbers is an array, or a number where there is one a row; variable-length bytes are bytes, such as an encoded picture, and texts are
-    texts. Pictures as arrays u8 [N, H, W, 3] are stored as `pixels` says where the schema says that they are some: schema={"image": "image", "label": "i64"}; else as tensors.
+    A row of numbers is an array, or a number if there is one per row. Variable-length bytes, such
+    as an encoded picture, are bytes; texts are texts. Arrays u8 [N, H, W, 3] are tensors, unless
+    the schema says that they are pictures: schema={"image": "image", "label": "i64"}; see `pixels`.
 
     Args:
-        fields: the datasets by field, {"image": "train/images", "label": "train/labels"}; None: all at the top of the file, under their names.
+        fields: the dataset of each field, {"image": "train/images", "label": "train/labels"}; None:
+            all at the top of the file, under their names.
 
-    Raises: KeyError for a dataset that is not there; ValueError for datasets of different lengths, or without rows; ImportError without h5py; and what
-        from_iterable() raises.
-    """
+    Raises: KeyError for a missing dataset; ValueError for datasets of different lengths, or without
+        rows; ImportError without h5py; errors of from_iterable()."""
     h5py: Any = importlib.import_module("h5py")
     with h5py.File(src, "r") as file:
         if fields is None:
@@ -233,12 +246,12 @@ def _hdf5_rows(columns: Mapping[str, Any], size: int) -> Iterator[Mapping[str, o
 
 
 def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **options: Any) -> dict[str, SplitSummary]:
-    """Writes each split of a Hugging Face DatasetDict or IterableDatasetDict, or of any dict of data sets, with from_torch() or from_iterable(), and their options.
+    """Writes each split of a Hugging Face DatasetDict or IterableDatasetDict, or of a dict of data
+    sets, with from_torch() or from_iterable() and their options.
 
-    "validation" and "valid" become "val", which is what the trainer looks for. Returns the summaries by the names that were written.
+    "validation" and "valid" become "val", the name that the trainer expects. Returns summaries.
 
-    Raises: ValueError when two splits would have one name; and what those two raise. Splits that were written before stay.
-    """
+    Raises: ValueError if two splits have one name; their errors. Finished splits stay."""
     named = {name: {"validation": "val", "valid": "val"}.get(name, name) for name in splits}
     for name, written in named.items():
         if list(named.values()).count(written) > 1:
@@ -268,7 +281,7 @@ def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, 
             stacklevel=3,
         )
     if text := str(changes):
-        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded anew", stacklevel=3)
+        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded again", stacklevel=3)
     return writer.summary
 
 
@@ -302,12 +315,12 @@ def _as_mapping(item: Any, fields: tuple[str, ...], name: str) -> Mapping[str, o
 
 
 class _Samples:
-    """The data set as torch's workers see it: picklable, and with samples that are dicts, and what was changed of their pictures."""
+    """The data set for torch's workers: picklable, samples as dicts with changed pictures."""
 
     def __init__(
-        self, dataset: MapDataset, stored: StoredPictures | FilePictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
+        self, dataset: MapDataset, stored: MapDataset | StoredPictures | None, fields: tuple[str, ...], to_sample: Callable[[Any], Mapping[str, object]] | None
     ) -> None:
-        self.dataset: MapDataset | StoredPictures | FilePictures = dataset if stored is None else stored
+        self.dataset: MapDataset | StoredPictures = dataset if stored is None else stored
         self.fields = fields
         self.to_sample = to_sample
 
@@ -316,7 +329,7 @@ class _Samples:
 
     def __getitem__(self, index: int) -> tuple[Mapping[str, object], Changes]:
         try:
-            item, changes = self.dataset.get(index) if isinstance(self.dataset, (StoredPictures, FilePictures)) else (self.dataset[index], Changes())
+            item, changes = self.dataset.get(index) if isinstance(self.dataset, StoredPictures) else (self.dataset[index], Changes())
             if self.to_sample is None and not isinstance(self.dataset, StoredPictures):
                 changes.num_pixels += num_large_pictures(item)
             if self.to_sample is not None:

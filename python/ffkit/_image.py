@@ -1,9 +1,10 @@
-"""Options of pictures: from an encoded image to its place in a batch. Names and parameters are torchvision's; pixels equal Pillow's.
+"""Options of pictures: from an encoded image to its place in a batch. Names and parameters are
+torchvision's; pixels equal Pillow's.
 
-    decode -> transform (crop, resize, flip) -> augment, in order -> normalise, convert, lay out -> erasing
+    decode -> transform (crop, resize, flip) -> augment -> normalise, convert, lay out -> erasing
 
-Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first value that is out of range.
-"""
+Ranges are checked when the loader is made: InvalidArgumentError (a ValueError) names the first
+value that is out of range."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ Transform = RandomResizedCrop | ResizeCenterCrop | Resize | RandomCrop | ResizeC
 
 @dataclass(frozen=True, slots=True)
 class ColorJitter:
-    """torchvision's ColorJitter. Each a strength s, which is (max(0, 1 - s), 1 + s) (of hue (-s, s)), or (low, high)."""
+    """torchvision's ColorJitter. Each is (low, high) or a strength s: (max(0, 1 - s), 1 + s), or
+    (-s, s)."""
 
     brightness: Range = 0.0
     contrast: Range = 0.0
@@ -36,7 +38,8 @@ class ColorJitter:
 
 @dataclass(frozen=True, slots=True)
 class RandAugment:
-    """torchvision's RandAugment: `num_ops` operations of 14, with the magnitude number `magnitude` of `num_magnitude_bins`."""
+    """torchvision's RandAugment: `num_ops` of 14 operations, `magnitude` of
+    `num_magnitude_bins`."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -46,7 +49,8 @@ class RandAugment:
 
 @dataclass(frozen=True, slots=True)
 class TrivialAugmentWide:
-    """torchvision's TrivialAugmentWide: one operation of 14, of a magnitude drawn from `num_magnitude_bins`."""
+    """torchvision's TrivialAugmentWide: one of 14 operations, with one of `num_magnitude_bins`
+    magnitudes, both drawn at random."""
 
     num_magnitude_bins: int = 31
     fill: Color = 0
@@ -54,7 +58,7 @@ class TrivialAugmentWide:
 
 @dataclass(frozen=True, slots=True)
 class AutoAugment:
-    """torchvision's AutoAugment: one pair of operations of those that were found for "imagenet", "cifar10" or "svhn"."""
+    """torchvision's AutoAugment: a pair of operations for "imagenet", "cifar10" or "svhn"."""
 
     policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet"
     fill: Color = 0
@@ -62,7 +66,8 @@ class AutoAugment:
 
 @dataclass(frozen=True, slots=True)
 class PhotoMetricDistortion:
-    """PhotoMetricDistortion of mmdetection and BEVFormer, on the floats of a ScalePad, which takes it once and no other augmentation."""
+    """PhotoMetricDistortion of mmdetection and BEVFormer. It needs a ScalePad, which makes floats,
+    and must be the only augmentation."""
 
     brightness_delta: float = 32.0
     contrast: Range = (0.5, 1.5)
@@ -72,13 +77,13 @@ class PhotoMetricDistortion:
 
 @dataclass(frozen=True, slots=True)
 class GaussianBlur:
-    """A blur by one of two kernels, whose standard deviation is drawn for each picture.
+    """A blur with one of two kernels. The standard deviation is drawn for each picture.
 
     Args:
-        kernel_size: an odd number of 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma), where a value may differ by 1 if the true one is within 1/2000 of a half. 0: Pillow's
-            ImageFilter.GaussianBlur(sigma), as SimCLR, MoCo v2 and DINO use it, to the bit.
-        sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size more than 0.
-    """
+        kernel_size: odd number in 1 .. 255: torchvision's GaussianBlur(kernel_size, sigma); a value
+            may differ by 1 if the exact one is within 1/2000 of a half. 0: exactly Pillow's
+            ImageFilter.GaussianBlur(sigma), as in SimCLR, MoCo v2 and DINO.
+        sigma: pixels, or (low, high), in 0 .. 100; with a kernel_size it must be above 0."""
 
     kernel_size: int | tuple[int, int] = 0
     sigma: float | tuple[float, float] = (0.1, 2.0)
@@ -86,7 +91,7 @@ class GaussianBlur:
 
 @dataclass(frozen=True, slots=True)
 class Solarize:
-    """Inverts values from `threshold` on, 0 .. 256. Always; RandomSolarize has a probability."""
+    """Always inverts values of `threshold` (0 .. 256) or more; RandomSolarize has a probability."""
 
     threshold: float = 128
 
@@ -110,7 +115,8 @@ class AutoContrast:
 
 @dataclass(frozen=True, slots=True)
 class Grayscale:
-    """torchvision's Grayscale(3): the luma in all three channels. One channel, Grayscale() there, is `channels=1` of the picture here."""
+    """torchvision's Grayscale(3): the luma in all three channels. For one channel, torchvision's
+    Grayscale(), use `channels=1` of the picture."""
 
     num_output_channels: int = 1
 
@@ -129,12 +135,12 @@ class AdjustSharpness:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """torchvision's RandomApply: with `probability` all of the augmentations, in order; else none of them. Apply and OneOf may stand in each other, 16 levels deep.
+    """torchvision's RandomApply: with `probability`, applies all augmentations in order; otherwise
+    none. Apply and OneOf may be nested, up to 16 levels.
 
     Args:
         probability: 0 .. 1.
-        augmentations: several, 16 of a kind at most, or one.
-    """
+        augmentations: one, or several with at most 16 of a kind."""
 
     probability: float
     augmentations: Augmentation | Sequence[Augmentation]
@@ -148,9 +154,8 @@ class OneOf:
     """torchvision's RandomChoice: exactly one of the augmentations.
 
     Args:
-        augmentations: one at least, 16 of a kind at most.
-        weights: one for each, to which the probabilities are proportional; none: all alike.
-    """
+        augmentations: at least one, at most 16 of a kind.
+        weights: one for each; probabilities are proportional to them. None: all are equal."""
 
     augmentations: Sequence[Augmentation]
     weights: Sequence[float] = ()
@@ -194,12 +199,14 @@ def RandomAdjustSharpness(sharpness_factor: float, p: float = 0.5) -> Apply:  # 
 
 @dataclass(frozen=True, slots=True)
 class PythonAugmentation:
-    """An augmentation written in Python. It costs the GIL: one thread at a time runs it, and about 5 us more than the function.
+    """An augmentation in Python. Because of the GIL, only one thread runs it at a time. A call
+    costs about 5 us beside the function.
 
     Args:
-        function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height, width, 3] u8 RGB, in place, or returns others of the same shape and dtype; what else it
-            returns is a TypeError. Draws from `random`, an ffkit.Random of this sample, and from nothing else: batches then do not depend on the number of threads.
-    """
+        function: (pixels, random) -> None or pixels. Changes `pixels`, numpy.ndarray [height,
+            width, 3] u8 RGB, in place, or returns an array of the same shape and dtype; anything
+            else is a TypeError. It must take random numbers only from `random`, an ffkit.Random of
+            this sample, so that batches do not depend on the number of threads."""
 
     function: Callable[[Any, Any], Any]
 
@@ -216,8 +223,7 @@ class RandomErasing:
         p: probability of erasing a rectangle.
         scale: its share of the image's area, (low, high).
         ratio: height / width, (low, high).
-        value: in units of the output, or "random": from the standard normal distribution (not for u8).
-    """
+        value: in units of the output, or "random": normally distributed (not for u8)."""
 
     p: float = 0.5
     scale: tuple[float, float] = (0.02, 0.33)
@@ -230,12 +236,12 @@ name_parameters((ColorJitter, RandAugment, TrivialAugmentWide, AutoAugment, Gaus
 
 @dataclass(frozen=True, slots=True)
 class Mixing:
-    """MixUp and CutMix of a finished batch's images; see `Batch.mix_lambda`. An alpha of 0 leaves its method out; with both, each batch takes one of them.
+    """MixUp and CutMix of the images of a finished batch; see `Batch.mix_lambda`. An alpha of 0
+    turns the method off; with both, each batch uses one of them.
 
     Args:
         mixup: alpha of lambda ~ Beta(alpha, alpha), 0 .. 1000; 0.2 in torchvision's recipes.
-        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there.
-    """
+        cutmix: alpha of 1 - (share of the image that the box covers); 1.0 there."""
 
     mixup: float = 0.0
     cutmix: float = 0.0
@@ -243,20 +249,23 @@ class Mixing:
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions:
-    """All that happens between an encoded image and its place in the batch.
+    """All steps from an encoded image to its place in the batch.
 
     Args:
         transform: crop, resize and flip, or a Compose of several steps.
-        augment: in this order, 16 of a kind at most.
-        erasing: of the finished sample.
-        dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures of 16 bits a channel (PNG, PGM, PPM) keep them with all but
-            "u8", which has the high bytes. With floats their values count as value / 65535, and what is made for bytes makes a bad sample of them: `augment`, ScalePad, and a bilinear or bicubic turn.
-        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (which `permute(0, 3, 1, 2)` makes torch's channels_last).
-        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: as dtype is; u8, u16 and i32 are never normalised: they have the values of the file.
+        augment: augmentations, in this order, at most 16 of a kind.
+        erasing: RandomErasing of the finished sample.
+        dtype: "f32", "f16", "bf16" or "u8"; "u16" or "i32" for maps of labels and depths. Pictures
+            with 16 bits per channel (PNG, PGM, PPM) keep them, except with "u8", which has the high
+            bytes. In floats they are value / 65535; then `augment`, ScalePad, and a bilinear or
+            bicubic rotation, which need bytes, make a bad sample.
+        layout: "nchw" for [N, 3, H, W], "nhwc" for [N, H, W, 3] (for torch's channels_last).
+        normalize: (pixel / 255 - mean) / std; False: pixel / 255. None: True for floats. u8, u16
+            and i32 are never normalised.
         mean, std: of each channel, or of all.
-        channels: 3, or 1: grey, Pillow's convert("L") of the finished colours, [N, 1, H, W]; with one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1). A picture of 16 bits in
-            colours is a bad sample then.
-    """
+        channels: 3; or 1: grey, [N, 1, H, W], Pillow's convert("L") after all augmentations, with
+            one mean and std: ImageOptions(Resize((28, 28)), mean=0.1307, std=0.3081, channels=1).
+            Then a colour picture with 16 bits is a bad sample."""
 
     transform: Transform = RandomResizedCrop()
     augment: Sequence[Augmentation] = ()

@@ -34,74 +34,89 @@ _open_loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
 class Loader:
     """Batches of decoded samples from a Dataset.
 
-        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
+        picture = ffkit.RandomResizedCrop(224, flip_probability=0.5)
+        loader = ffkit.Loader(ds, batch_size=256, image=picture)
         for epoch in range(loader.epoch, 90):
             for batch in loader:                                   # an epoch
-                images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
+                images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256]
 
-    Batches have the same bytes for any number of threads, and are those of C++. Threads inside the process work ahead; there are no worker processes. A loop over the loader
-    is an epoch: the one of `set_epoch()` or `load_state_dict()`, else the first, else the one after that of the last loop. A loop that is left before its end, such as a
-    look at the first batch, does not count: the next loop begins where it began.
+    Batches have the same bytes for any number of threads, and in C++. Threads of this process work
+    ahead; there are no worker processes. A loop over the loader is an epoch: that of `set_epoch()`
+    or `load_state_dict()`, else the first, else the one after the last loop. If a loop is left
+    before its end, the next one begins where it began.
 
-    `for images, labels in loader` works where a batch has one picture and one label alone.
+    `for images, labels in loader` works if a batch has only one picture and one label.
 
-    A loader belongs to one thread at a time and to its process: after fork() a child makes loaders
-    of its own. Dropping it, in the middle of an epoch too, is immediate.
+    A loader belongs to one thread at a time and to its process: after fork(), a child makes its own
+    loaders. Dropping it is immediate, also in an epoch.
 
     Args:
-        dataset: what to load: a Dataset, its path, or torch's Subset or ConcatDataset of some.
+        dataset: a Dataset, its path, or torch's Subset or ConcatDataset of some.
         batch_size: samples in a batch of this rank.
 
-        What a batch has:
+        Contents of a batch:
 
-        image: a transform, or ImageOptions, which have the augmentations, the dtype, the layout and
-            the normalisation too; None: no pictures.
+        image: a transform, or ImageOptions, which also have augmentations, dtype, layout and
+            normalisation; None: no pictures.
         views: several views of the picture by name, instead of `image`:
             {"global": (RandomResizedCrop(224), 2), "local": (RandomResizedCrop(96), 8)} makes
             batch["global"] [N, 2, 3, 224, 224] and batch["local"] [N, 8, 3, 96, 96]. Each is a
             transform or ImageOptions, alone for one picture ([N, 3, H, W]), or with a number of
-            copies. A view draws random numbers of its own; the picture is read and decoded once
-            for all of them. `batch.geometry(name)` says where pixels went.
-        image_field, label_field: fields of the records, and their names in the batch; None: no such array.
+            copies. Each view draws its own random numbers; the picture is read and decoded once
+            for all. `batch.geometry(name)` says where pixels went.
+        image_field, label_field: fields of the records and of the batch; None: no such array.
         mixing: MixUp and CutMix.
-        fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields(); and those that follow the crop and flip of
-            the picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField; and clips of videos: FramesField.
+        fields: other arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField,
+            PythonField, ffkit.nuscenes.keyframe_fields(). These follow the crop and flip of the
+            picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField.
+            FramesField is for clips of videos.
 
-        Which samples, in which order:
+        Samples and their order:
 
-        order: "shuffle", "sequential", "windowed", "weighted" or "automatic"; or an Order, which has
-            weights, groups, mixtures and windows too.
+        order: "shuffle", "sequential", "windowed", "weighted" or "automatic"; or an Order, which
+            also has weights, groups, mixtures and windows.
         seed: of the order and of all augmentation; torch's `generator`.
-        rank, world_size: of this process and how many share an epoch; torch's DistributedSampler. None: as torch.distributed or JAX say, where they are initialised, else the environment of
-            torchrun, Slurm's srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
-        tail: records at the end that do not fill a step of all ranks: "drop" (torch's `drop_last=True`); "pad", from the beginning to full batches; "exact", each record once and a smaller last
-            batch, which the last ranks may lack; "even", as torch's DistributedSampler: the same number of samples on each rank, a few of them twice; "balanced", each record once and, wherever
-            that can be, the same number of batches on each rank.
-        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both. With order "sequential" and tail "exact" or "balanced", where each record
-            counts once, it is left out instead, and `Batch.left_out` names it. The number of batches stays; a batch of bad records alone has no sample.
+        rank, world_size: this process, and how many share an epoch; torch's DistributedSampler.
+            None: from torch.distributed or JAX, if initialised; else from the environment of
+            torchrun, Slurm's srun, Open MPI or MPICH; else alone. `statistics()` begins with it.
+            Give 0 and 1 if each rank should load everything.
+        tail: records at the end that do not fill a step of all ranks. "drop": torch's
+            `drop_last=True`. "pad": filled up from the beginning. "exact": each record once; the
+            last batch is smaller, and the last ranks may lack it. "even": like torch's
+            DistributedSampler, as many samples on each rank, a few of them twice. "balanced": each
+            record once and, if possible, as many batches on each rank.
+        bad_samples: "fail", or "skip": another record replaces a bad one; `Batch.replacements`
+            names both. With order "sequential" and tail "exact" or "balanced", it is left out
+            instead, and `Batch.left_out` names it. The number of batches stays; a batch may be
+            empty.
 
-        How fast, and with how much memory:
+        Speed and memory:
 
-        num_threads: that decode, torch's `num_workers`; 0: all cores that this process may use, or its share of them where the launcher says how many ranks the machine has.
-        memory: how many batches are prepared ahead and may be kept: Memory(prefetch_batches=3).
+        num_threads: decoding threads, torch's `num_workers`; 0: all cores that this process may
+            use, or its share if the launcher says how many ranks the machine has.
+        memory: number of batches to prepare ahead, and to keep: Memory(prefetch_batches=3).
         io: how records are read: IO(engine="pread").
 
-        What the arrays are:
+        Arrays:
 
-        arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto": torch where it is installed, else numpy.
-        pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator, which keeps it until copies that are under way are done, and any number
-            of batches may be kept. None: where torch and CUDA are there and `arrays` is torch.
-        on_warning: takes the loader's warnings, in the thread that calls it; None: `logging`'s logger "ffkit".
+        arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto":
+            torch if it is installed, else numpy.
+        pin_memory: True: batches are in page-locked memory of torch's allocator, which keeps it
+            until copies to the GPU are done; any number of batches may be kept. None: if torch and
+            CUDA are there and `arrays` is torch.
+        on_warning: function for the loader's warnings, called in the thread that uses the loader;
+            None: `logging`'s logger "ffkit".
 
-    Of torch's other arguments, `worker_init_fn` and `multiprocessing_context` are not needed, since there are no workers and all randomness comes from `seed`; `collate_fn` is `fields` and
-    `mixing`; `timeout` is `IO.read_timeout_s`. ffkit.torch.DataLoader takes torch's names.
+    Torch's `worker_init_fn` and `multiprocessing_context` are not needed: there are no workers, and
+    all randomness comes from `seed`. `collate_fn` is `fields` and `mixing`; `timeout` is
+    `IO.read_timeout_s`. ffkit.torch.DataLoader takes torch's names.
 
     Raises:
-        InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and an epoch without a batch (tail "drop").
+        InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and
+            an epoch without a batch (tail "drop").
         FieldNotFoundError: (a KeyError) for fields that the data set lacks.
         UnsupportedError: for I/O that is not available.
-        TypeError: for values of the wrong type.
-    """
+        TypeError: for values of the wrong type."""
 
     def __init__(
         self,
@@ -212,7 +227,8 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch of the present loop or, when that came to its end, of the next. `for epoch in range(loader.epoch, 90)` begins, and goes on after load_state_dict()."""
+        """The epoch of the current loop or, if that has ended, of the next. `for epoch in
+        range(loader.epoch, 90)` begins, and continues after load_state_dict()."""
         return self._loader.epoch() + (1 if self._is_finished else 0)
 
     @property
@@ -226,9 +242,9 @@ class Loader:
         return self._share.world_size
 
     def set_epoch(self, epoch: int, restart: bool = False) -> None:
-        """The next loop is of `epoch`, as by DistributedSampler.set_epoch(). It leaves the epoch that is under way,
-        `loader.epoch`, where it is: after load_state_dict() the loop has what was left of it. `restart`: that epoch
-        too begins anew. The epoch after one that came to its end has been read ahead."""
+        """The next loop is `epoch`, like DistributedSampler.set_epoch(). If it is the current epoch
+        (`loader.epoch`), its place stays, for example that of load_state_dict(); with `restart` it
+        begins anew. The epoch after a finished one is read ahead."""
         is_begun = not self._is_fresh and not self._is_finished
         if is_begun and self._taken == 0 and epoch != self.epoch and not restart:
             # A loop that has taken nothing is moved: some call iter() before set_epoch().
@@ -243,7 +259,7 @@ class Loader:
 
     @property
     def sampler(self) -> EpochSampler:
-        """For training loops that call `loader.sampler.set_epoch(epoch)`, as Lightning does: see set_epoch()."""
+        """For training loops that call `loader.sampler.set_epoch(epoch)`, as Lightning does."""
         return EpochSampler(self, -(-self._epoch_size // self.world_size))
 
     def _place(self, fresh: bool, finished: bool) -> None:
@@ -252,8 +268,8 @@ class Loader:
         self._loop += 1
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of an epoch: the next one, where the last loop came to its end; where it was left before, its epoch again from where that loop began. A loop
-        that is begun ends those before: they raise RuntimeError."""
+        """The batches of an epoch: the next one, if the last loop ended; else the same epoch again,
+        from where that loop began. Earlier loops then raise RuntimeError."""
         _share.check_still_true(self._share)
         # Who counts batches by len() takes all of them and never asks for the end.
         has_all = not self._is_fresh and self._taken > 0 and self._loader.at_end()
@@ -278,7 +294,7 @@ class Loader:
         )
 
     def _next(self) -> Batch | None:
-        """The next batch, or None at the end of the epoch. Blocks until it is ready, without the GIL; Ctrl-C interrupts it."""
+        """The next batch, or None at the end of the epoch. Waits without GIL; Ctrl-C ends it."""
         copy = self._copy or self._copies_next()
         try:
             batch = self._loader.next(copy)
@@ -302,7 +318,7 @@ class Loader:
         return self._loader.ready()
 
     def _copies_next(self) -> bool:
-        """Whether the next batch is to be a copy because others are held: by who need not know it, up to a part of the memory."""
+        """Whether the next batch shall be a copy because others are held, up to a limit."""
         if self._is_pinned or self._loader.num_held() < self._held_batches - 1:
             return False
         # JAX computes behind the loop, and holds what it has not used yet.
@@ -325,19 +341,19 @@ class Loader:
         return self._loader.next(copy)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is, after the batches that were taken: for a checkpoint, with torchdata's contract (Stateful).
+        """The loader's place after the taken batches, for a checkpoint (torchdata's Stateful).
 
-        `["state"]` is the line of text of C++'s LoaderState. A loader of the same data, seed and order goes on with exactly the samples that were not seen, also
-        with another world size, batch size and number of threads.
-        """
+        `["state"]` is the text of C++'s LoaderState. A loader of the same data, seed and order
+        continues with exactly the samples that were not seen, also with another world size, batch
+        size and number of threads."""
         return {"state": self._loader.state(), "epoch_finished": self._is_finished}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on from there: the next loop has what was left of the epoch. When the epoch was finished, it has the next one.
+        """Continues there: the next loop has the rest of the epoch, or the next epoch.
 
         Raises:
-            InvalidArgumentError: (a ValueError) for a state of another data set, seed or order, and for what is no state. The loader stays where it is.
-        """
+            InvalidArgumentError: (a ValueError) if it is not a state, or one of another data set,
+                seed or order. The loader keeps its place."""
         try:
             text, finished = str(state_dict["state"]), bool(state_dict["epoch_finished"])
         except (KeyError, TypeError):
@@ -346,7 +362,8 @@ class Loader:
         self._place(fresh=not finished, finished=finished)
 
     def statistics(self) -> _ffkit.Statistics:
-        """Since the loader was made; for any thread. `print(loader.statistics())` says where the time went, `.verdict()` what limits the speed."""
+        """Since the loader was made; for any thread. `print(loader.statistics())` says where the
+        time went, `.verdict()` what limits the speed."""
         return self._loader.statistics()
 
     def epoch_statistics(self) -> _ffkit.Statistics:
@@ -364,7 +381,8 @@ class Loader:
         return self._loader.num_threads()
 
     def close(self) -> None:
-        """Ends the loader's threads and gives its memory back; batches that are held stay. A thread that waits for a batch gets an error."""
+        """Ends the loader's threads and frees its memory; held batches stay. A thread that waits
+        for a batch gets an error."""
         self._loader.close()
 
     def __enter__(self) -> Loader:
@@ -386,7 +404,8 @@ class Loader:
 
 
 class EpochSampler:
-    """What training loops ask of a DistributedSampler. `len()` is the number of samples of a rank: the whole epoch divided by the ranks, rounded up."""
+    """The part of a DistributedSampler that training loops use. `len()` is the number of samples of
+    a rank: those of the epoch divided by the ranks, rounded up."""
 
     def __init__(self, loader: Any, num_samples: int) -> None:
         self._loader = loader

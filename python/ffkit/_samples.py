@@ -1,4 +1,4 @@
-"""What the fields of a sample are, and their values on the way to C++: for Writer and for sources written in Python."""
+"""The fields of a sample and their values for C++; for Writer and sources in Python."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Field:
     """The type of one field of the records.
 
     Attributes:
-        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of `dtype`, with a shape of their own in every
-            record), "image" (an encoded picture: JPEG, PNG, ...) or "list" (of `item`).
-        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32" or "f64".
-        column: of scalars and strings: also kept in the index, so that filters and samplers need not read records.
-        item: of lists: "bytes", "string", "image" or "tensor".
-    """
+        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of
+            `dtype`; each record has its own shape), "image" (an encoded picture), "list".
+        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
+            "u64", "i64", "f16", "bf16", "f32" or "f64".
+        column: for scalars and strings: values are in the index, too, for filters and samplers.
+        item: of lists: "bytes", "string", "image" or "tensor"."""
 
     type: str
     dtype: str | None = None
@@ -55,7 +55,7 @@ class DtypeObject(Protocol):
 
 
 def dtype_word(dtype: Any) -> Any:
-    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". What is none comes back as it is."""
+    """ffkit's word for a dtype: "f16" for torch.float16, numpy.float16, "float16". Others stay."""
     if isinstance(dtype, str):
         return _BY_NUMPY.get(dtype, dtype)
     if type(dtype).__module__ == "torch":
@@ -68,7 +68,8 @@ def dtype_word(dtype: Any) -> Any:
 
 @dataclass(frozen=True)
 class File:
-    """A file of this machine, whose bytes are stored: `writer.write({"image": ffkit.File("a.jpg"), "label": 3})`. It is read when the sample is written."""
+    """A file of this machine. Its bytes are stored: `writer.write({"image": ffkit.File("a.jpg"),
+    "label": 3})`. It is read when the sample is written."""
 
     path: str | os.PathLike[str]
 
@@ -82,13 +83,14 @@ class File:
 
 
 class FileBytes(bytes):
-    """A file of a record that was made from another one, such as a picture that was resized. A Writer keeps of which, as long as the record has all of them."""
+    """A file that was made from another one, such as a resized picture. A Writer keeps the sum of
+    the original, if the record has all of them."""
 
     made_from: tuple[bytes, int]  # a sum of the files that the record was made from, and how many it has
 
 
 def with_content(record: dict[str, Any], content: bytes) -> dict[str, Any]:
-    """The record with the sum that its shard keeps, of zeros or empty where the record tells it."""
+    """The record with the sum for its shard; zeros or empty if the sum follows from the record."""
     if not any(content):
         return record
     num_files = sum(isinstance(item, bytes) for value in record.values() for item in (value if isinstance(value, list) else [value]))
@@ -124,7 +126,7 @@ class FieldType:
 
 @dataclass
 class LeftOut:
-    """Items of lists that are None, or have None inside: they are left out of their records, which stay."""
+    """Items of lists that are None, or contain None. They are left out; their records stay."""
 
     num_items: int = 0
     first: str = ""
@@ -139,14 +141,14 @@ class LeftOut:
 
 
 def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
-    """The fields of a schema that a user wrote down. Raises ValueError for a type that there is not."""
+    """The fields of a schema from a user. Raises ValueError for an unknown type."""
     if not schema:
         raise ValueError("the schema is empty; name at least one field")
     return [_parse_field(name, spec) for name, spec in schema.items()]
 
 
 def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
-    """The fields of `sample`, by its values: see Writer. Raises TypeError for a value that no field can hold."""
+    """The fields of `sample` by its values, see Writer. Raises TypeError for others."""
     if not sample:
         raise ValueError("the first sample is empty, so its fields cannot be told")
     fields = [_infer_field(name, value) for name, value in sample.items()]
@@ -157,8 +159,9 @@ def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
 
 
 def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object], left_out: LeftOut) -> list[Any]:
-    """The values of `sample` in the order of `fields`, as sample_values.cpp takes them. Fields that it lacks are null. `left_out` counts what goes. Raises TypeError or
-    ValueError, with the field's name, for a value that is not what the schema says."""
+    """The values of `sample` in the order of `fields`, for sample_values.cpp. Missing fields are
+    null. `left_out` counts dropped items. Raises TypeError or ValueError, with the name of the
+    field, for a value that does not fit the schema."""
     if len(sample) > len(fields) or any(field.name not in sample for field in fields):
         known = {field.name for field in fields}
         unknown = [name for name in sample if name not in known]
@@ -210,7 +213,7 @@ def _parse_field(name: str, spec: FieldSpec) -> FieldType:
         if (inner := dtype_word(_inside(item, "tensor"))) in DTYPES:
             return FieldType(name, "list", inner, item="tensor")
     raise ValueError(
-        f"field '{name}': '{spec}' is no type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
+        f"field '{name}': '{spec}' is not a type; expected image, string, bytes, a number's type ({', '.join(DTYPES)}), tensor[f32] or list[image]"
     )
 
 
@@ -351,6 +354,16 @@ def _pixels_of_pil(field: FieldType, image: Any) -> Any:
         file = io.BytesIO()
         image.save(file, "PNG")  # its numbers and its palette
         return ("numbers", file.getvalue())
+    if image.mode in ("LA", "PA"):
+        if image.getextrema()[1][0] < 255:
+            raise ValueError(
+                f"field '{field.name}': a picture of mode {image.mode} has transparent pixels, which no field keeps; store its colours, image.convert('RGB'), "
+                f"or its numbers, image.getchannel('{image.mode[0]}')"
+            )
+        palette, image = image.getpalette(), image.getchannel(0)
+        if palette is not None:
+            image.putpalette(palette)
+        return _pixels_of_pil(field, image)
     if image.mode in ("1", "L", "I"):
         return _numbers(field, np.asarray(image))
     if image.mode == "F" or image.mode.startswith("I;"):
@@ -375,7 +388,8 @@ def looks_like_picture(head: bytes) -> bool:
 
 
 def _as_array(value: Any) -> Any:
-    """`value` as a NumPy array; bfloat16 as ml_dtypes has it or, of torch, as uint16 of the subclass _Bfloat16. None for anything else."""
+    """`value` as a NumPy array. bfloat16 is that of ml_dtypes or, from torch, uint16 of the
+    subclass _Bfloat16. None for anything else."""
     if isinstance(value, np.ndarray):
         return value
     torch = sys.modules.get("torch")

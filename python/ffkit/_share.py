@@ -1,4 +1,4 @@
-"""Which share of each epoch a process loads: as arguments, frameworks or the launcher say."""
+"""The share of each epoch that a process loads, from arguments, frameworks or the launcher."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Share(NamedTuple):
 
 
 def find(rank: int | None, world_size: int | None) -> Share:
-    """The share of this process. Arguments come first; then torch.distributed and JAX, where they are initialised; then what the launcher set in the environment.
+    """The share of this process: from arguments; otherwise from torch.distributed or JAX, if they
+    are initialised; otherwise from the launcher's environment variables.
 
     Raises:
-        InvalidArgumentError: the environment says half of it, or what cannot be.
-    """
+        InvalidArgumentError: the environment is incomplete or contradicts itself."""
     on_node = _ffkit.ranks_on_node()
     if rank is not None or world_size is not None:
         return Share(0 if rank is None else rank, 1 if world_size is None else world_size, "the arguments", on_node)
@@ -33,7 +33,7 @@ def find(rank: int | None, world_size: int | None) -> Share:
 
 
 def check_still_true(share: Share) -> None:
-    """Refuses a loader of the whole epoch in a process that has become one of several since the loader was made."""
+    """Refuses a loader of the whole epoch if this process became one of several later."""
     torch = None if share.source else _of_torch()
     if torch is not None and torch[1] > 1:
         raise InvalidArgumentError(

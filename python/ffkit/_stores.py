@@ -1,4 +1,4 @@
-"""Stores: options of a place in one, and the cache of this machine, in which blocks of data sets are kept that are in a store."""
+"""Stores: options of a place, and this machine's cache for blocks of data sets in stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ What is None is as if it were not given; "client_kwargs" may have some of them, 
 
 
 class _Address(str):
-    """An address with options, of which the text has a mark that means something in this process alone. Copies and pickles have the options themselves, secrets included."""
+    """An address with options. Its text has a mark that is valid only in this process. Copies and
+    pickles contain the options, including secrets."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return placed, (_ffkit.without_storage_options(self), _ffkit.storage_options_of(self))
@@ -39,22 +40,21 @@ def placed(path: PathLike, options: StorageOptions | None) -> PathLike:
 
 
 def both_placed(src: PathLike, dst: PathLike, options: StorageOptions | None, source_options: StorageOptions | None) -> tuple[PathLike, PathLike]:
-    """A source and a destination: `options` are those of the destination, and of the only store if one of both is none."""
+    """A source and a destination: `options` are for dst, or for the only one in a store."""
     of_src, of_dst = _ffkit.share_storage_options(os.fspath(src), os.fspath(dst), texts(options), texts(source_options))
     return placed(src, of_src), placed(dst, of_dst)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedSet:
-    """What the cache has of one data set, or of one of its splits.
+    """The cached part of a data set, or of one of its splits.
 
     Attributes:
-        address: of the folder that its shards are in: "s3://bucket/set/train".
-        num_objects: shards of which there is something.
+        address: of the folder with its shards: "s3://bucket/set/train".
+        num_objects: shards with cached blocks.
         num_bytes: on the disk.
-        is_in_use: by a process that lives. Nothing of it leaves the cache.
-        last_used: when a process began to use it.
-    """
+        is_in_use: a running process uses it, so it stays in the cache.
+        last_used: time when a process last began to use it."""
 
     address: str
     num_objects: int
@@ -64,18 +64,18 @@ class CachedSet:
 
 
 def set_cache(folder: PathLike | None = None, *, max_bytes: int | None = None, min_free_bytes: int | None = None) -> None:
-    """Says where what this process opens from now on is cached. What is None stays as it is.
+    """Sets the cache for everything that this process opens from now on. None changes nothing.
 
-    Without this call the environment says it: FFKIT_CACHE is the folder, or "off", and FFKIT_CACHE_BYTES the bound.
+    Without this call, environment variables set it: FFKIT_CACHE is the folder, or "off", and
+    FFKIT_CACHE_BYTES the limit.
 
     Args:
         folder: on a disk of this machine; "off": no cache.
-        max_bytes: what the folder may hold; 0: half of what is free on its disk.
-        min_free_bytes: the cache leaves so much of the disk free.
+        max_bytes: largest size of the folder; 0: half of the free space on its disk.
+        min_free_bytes: the cache leaves this much of the disk free.
 
     Raises:
-        InvalidArgumentError: the bound is below 64 MiB, or a number is negative.
-    """
+        InvalidArgumentError: the limit is below 64 MiB, or a number is negative."""
     old_folder, old_max, old_min = _ffkit.cache_options()
     for name, value in (("max_bytes", max_bytes), ("min_free_bytes", min_free_bytes)):
         if value is not None and value < 0:
@@ -88,7 +88,7 @@ def set_cache(folder: PathLike | None = None, *, max_bytes: int | None = None, m
 
 
 def cached_sets(folder: PathLike | None = None) -> list[CachedSet]:
-    """What the cache has, the last used set first; of this process's cache, or of the one in `folder`."""
+    """The sets in this process's cache, or in the cache in `folder`; the last used first."""
     place = _place(folder)
     if place is None:
         return []
@@ -99,7 +99,8 @@ def cached_sets(folder: PathLike | None = None) -> list[CachedSet]:
 
 
 def clean_cache(address: str = "", *, folder: PathLike | None = None) -> int:
-    """Removes from the cache what no process uses: of all sets, or of those whose address begins with `address`. Returns the bytes that it removed."""
+    """Removes cached data that no process uses: of all sets, or of those whose address begins with
+    `address`. Returns the number of removed bytes."""
     place = _place(folder)
     return 0 if place is None else _ffkit.clean_cache(place, address)
 
@@ -110,7 +111,7 @@ def _place(folder: PathLike | None) -> str | None:
 
 
 def name_libcurl() -> None:
-    """Names the libcurl that the package pycurl has, for systems without one: addresses of stores need it."""
+    """Names the libcurl of the package pycurl, for systems without one; stores need it."""
     spec = importlib.util.find_spec("pycurl")
     if spec is None or spec.origin is None:
         return

@@ -1,4 +1,4 @@
-"""What a conversion or a copy has written, what interrupted ones have left, and what is done to finished data sets."""
+"""Results of conversions and copies, leftovers, and work on finished data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """What was written of one split."""
+    """Result of a conversion for one split."""
 
     split: str
     num_records: int
@@ -33,7 +33,7 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class Removed:
-    """What ffkit.convert.remove() has done."""
+    """Result of ffkit.convert.remove()."""
 
     splits: tuple[SplitSummary, ...]
     """Those that were changed, as they are now."""
@@ -45,7 +45,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a conversion has written, or with dry_run=True would write."""
+    """Result of a conversion, or with dry_run=True its expected result."""
 
     splits: tuple[SplitSummary, ...]
     seconds: float
@@ -84,7 +84,7 @@ class Summary:
         return sum(split.file_bytes for split in self.splits)
 
     def __getitem__(self, split: str) -> SplitSummary:
-        """The split of this name; KeyError when there is none."""
+        """The split with this name; KeyError if there is none."""
         for summary in self.splits:
             if summary.split == split:
                 return summary
@@ -93,7 +93,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class CopySummary:
-    """What copy() has copied."""
+    """Result of copy()."""
 
     splits: tuple[str, ...]
     num_shards: int
@@ -126,7 +126,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What find_leftovers() has found."""
+    """Result of find_leftovers()."""
 
     found: tuple[Leftover, ...]
     """Sorted by path."""
@@ -139,21 +139,22 @@ class Leftovers:
 
 
 def remove(data: Path, ids: Path | Iterable[str], *, on_note: Callable[[str], object] | None = None) -> Removed:
-    """Removes the records with these ids from a data set, and their bytes from its files: shards that have such records are written anew, and each
-    split's manifest is replaced in one step. A kill leaves each split as it was or as it is to be; the same call then removes what is left over.
+    """Removes the records with these ids from a data set, and their bytes from its files. It writes
+    new shards without these records, and replaces each split's manifest in one step. If it is
+    killed, each split is either unchanged or finished; the same call then removes leftover files.
 
-    Record numbers and the fingerprint change. What other data sets have of the records stays there.
+    Record numbers and the fingerprint change. Copies of the records in other data sets stay.
 
     Args:
         data: the folder of a data set.
-        ids: the records' field `id`: the path of a text file with one on each line, or the ids themselves.
+        ids: values of the field `id`: a list, or the path of a text file with one per line.
         on_note: is called with sentences that the user should know; by default they are warnings.
 
     Raises:
         ffkit.NotFoundError: no record has such an id.
-        ffkit.InvalidArgumentError: all records of a split would go; records have no ids, or refer to each other by number; another process changes the folder.
-        ffkit.UnsupportedError: data is in a store.
-    """
+        ffkit.InvalidArgumentError: all records of a split would be removed; records have no ids, or
+            refer to each other by number; another process changes the folder.
+        ffkit.UnsupportedError: data is in a store."""
     file = os.fspath(ids) if isinstance(ids, (str, os.PathLike)) else None
     given = [] if file is not None else listed_ids("ids", ids)
     splits, num_removed, not_found = _ffkit.remove_records(os.fspath(data), file or "", given, file is not None, on_note or warn)
@@ -172,25 +173,25 @@ def copy(
     storage_options: StorageOptions | None = None,
     source_storage_options: StorageOptions | None = None,
 ) -> CopySummary:
-    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is compared with its checksums while it passes.
+    """Copies a finished data set, or one of its splits, between folders and stores. Each shard is
+    compared with its checksums while it is copied.
 
-    dst becomes what src is, and has the marker of an unfinished data set until the copy is whole. Shards that are there already, and equal, are
-    not copied again.
+    If src is a split, dst becomes a split, otherwise a data set. It has the marker of an unfinished
+    data set until the copy is complete. Equal shards that are in dst already are not copied again.
 
     Args:
         src: folder or address of a data set, or of one of its splits.
         dst: a folder, s3://... or gs://...
-        splits: copies these of a data set's splits; None: all.
-        num_threads: shards that are copied at once, 1 to 64; each takes up to 100 MiB of memory.
-        resume: goes on with the same copy, which has ended early; begins where there is none.
-        progress, on_note, storage_options, source_storage_options: as of a conversion.
+        splits: the splits to copy; None: all.
+        num_threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB.
+        resume: continues an interrupted copy; begins if there is none.
+        progress, on_note, storage_options, source_storage_options: as for a conversion.
 
     Raises:
         ffkit.CorruptError: a shard of src is damaged; it does not appear in dst.
-        ffkit.InvalidArgumentError: src is not finished; dst holds other data, or another process writes there.
+        ffkit.InvalidArgumentError: src is unfinished; dst has other data or another writer.
         ffkit.NotFoundError: there is no such data set or split.
-        ffkit.UnsupportedError: nothing can be written to such a place.
-    """
+        ffkit.UnsupportedError: nothing can be written to such a place."""
     src, dst = both_placed(src, dst, storage_options, source_storage_options)
     bar = ProgressBar(progress, "records")
     chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
@@ -201,12 +202,12 @@ def copy(
 
 
 def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None) -> Leftovers:
-    """What interrupted conversions and copies have left in a folder or a store: of a data set, or of one of its splits. Changes nothing.
+    """Finds files that interrupted conversions and copies have left in a data set or split, in a
+    folder or a store. Changes nothing.
 
     Raises:
-        ffkit.NotFoundError: there is nothing at all.
-        ffkit.UnsupportedError: the store has no lists, as web servers.
-    """
+        ffkit.NotFoundError: nothing is there.
+        ffkit.UnsupportedError: the store cannot list files, such as a web server."""
     found, others, num_in_manifests, notes = _ffkit.find_leftovers(os.fspath(placed(place, storage_options)))
     return Leftovers(tuple(Leftover(*leftover) for leftover in found), tuple(others), num_in_manifests, tuple(notes))
 
@@ -214,16 +215,16 @@ def find_leftovers(place: Path, *, storage_options: StorageOptions | None = None
 def remove_leftovers(
     place: Path, *, unfinished: bool = False, on_note: Callable[[str], object] | None = None, storage_options: StorageOptions | None = None
 ) -> tuple[int, int]:
-    """Removes what find_leftovers() finds, but for what a process is making. Returns the number of files and uploads removed, and their bytes.
+    """Removes everything that find_leftovers() finds, except files that a process is writing.
+    Returns the number of removed files and uploads, and their bytes.
 
     Args:
         place: folder or address of a data set, or of one of its splits.
-        unfinished: removes also the shards and markers of data sets that are not finished, which resume=True would go on with.
-        on_note: is called with sentences that the user should know; by default they are warnings. In a store, whether a process of another machine
-            is alive takes half a minute to tell, of which there is one.
+        unfinished: also removes shards and markers that resume=True would use.
+        on_note: is called with sentences that the user should know; by default they are warnings.
+            One says that the check for another machine's writer takes half a minute.
 
     Raises:
-        ffkit.InvalidArgumentError: with `unfinished`, a process is writing to the data set, which is in a store.
-        As find_leftovers().
-    """
+        ffkit.InvalidArgumentError: with `unfinished`, in a store: a process still writes.
+        Others: as find_leftovers()."""
     return _ffkit.remove_leftovers(os.fspath(placed(place, storage_options)), unfinished, on_note or warn)

@@ -1,4 +1,5 @@
-"""What users give for a picture as ImageOptions: torchvision's transforms too. Looks at names and attributes alone: torchvision is not imported."""
+"""ImageOptions from the arguments of users, such as torchvision's transforms. Only looks at names
+and attributes: torchvision is not imported."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def image_options(transform: Any) -> ImageOptions:
 
 
 def image_options_of(what: str, image: Any) -> ImageOptions:
-    """The ImageOptions that `image` is, or those of a transform."""
+    """`image` as ImageOptions, or the options of a transform."""
     if isinstance(image, ImageOptions) and _is_theirs(image.transform):
         raise InvalidArgumentError(f"torchvision's transforms as {what} say all of the picture; give them alone, or dataclasses.replace(ffkit.torch.image_options(transform), dtype=...)")
     if _is_theirs(image):
@@ -76,7 +77,7 @@ def image_options_of(what: str, image: Any) -> ImageOptions:
 
 
 def view_of(name: str, view: Any) -> tuple[str, ImageOptions, int]:
-    """(name, options, copies); 0 copies for a picture without that dimension."""
+    """(name, options, copies); copies is 0 for a picture without this dimension."""
     image, copies = view, 0
     if isinstance(view, (tuple, list)):
         if len(view) != 2:
@@ -121,23 +122,6 @@ def _size(value: Any) -> int | tuple[int, int]:
     return height if height == width else (height, width)
 
 
-def _fill(step: Any) -> Color:
-    fill = getattr(step, "fill", 0)
-    if isinstance(fill, dict):  # transforms.v2 keeps it by type of input; a MaskField has its own
-        of_pictures = [value for kind, value in fill.items() if getattr(kind, "__name__", "") == "Image"]
-        fill = (of_pictures or [fill.get("others", next(iter(fill.values()), 0))])[0]
-    if fill is None:
-        return 0
-    if isinstance(fill, (int, float)):
-        values: tuple[Any, ...] = (fill,) * 3
-    else:
-        _require(isinstance(fill, (tuple, list)) and len(fill) in (1, 3), f"its fill is {fill}")
-        values = tuple(fill) * (3 // len(fill))
-    _require(all(v == int(v) and 0 <= v <= 255 for v in values), f"its fill is {fill}, not whole numbers of 0 .. 255")
-    red, green, blue = (int(v) for v in values)
-    return red if red == green == blue else (red, green, blue)
-
-
 def _filter(step: Any) -> Any:
     value = getattr(step.interpolation, "value", step.interpolation)
     _require(value in ("nearest", "bilinear", "bicubic"), f"its interpolation is {value}, not nearest, bilinear or bicubic")
@@ -172,7 +156,8 @@ _ANY_SIZE = (RandomZoomOut, RandomIoUCrop, ScaleJitter, RandomShortestSize)
 
 
 class _Reader:
-    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations, conversion to numbers, Normalize, RandomErasing."""
+    """Takes the transforms in their order: crops, resizes, flips and other geometry, augmentations,
+    conversion to numbers, Normalize, RandomErasing."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -208,6 +193,23 @@ class _Reader:
     def pixels(self) -> None:
         _require(not self.is_float, "it comes after the conversion to floats; put it before")
 
+    def fill(self, step: Any) -> Color:
+        fill = getattr(step, "fill", 0)
+        if isinstance(fill, dict):  # transforms.v2 keeps it by type of input: Pillow's, or torchvision's after ToImage(); a MaskField has its own
+            kinds = [kind for kind in fill if isinstance(kind, type) and kind.__name__ == "Image" and kind.__module__.startswith("torchvision.") == self.is_tensor]
+            _require(bool(kinds) or "others" in fill, "its fill has none of this kind of picture")
+            fill = fill[kinds[0] if kinds else "others"]
+        if fill is None:
+            return 0
+        if isinstance(fill, (int, float)):
+            values: tuple[Any, ...] = (fill,) * 3
+        else:
+            _require(isinstance(fill, (tuple, list)) and len(fill) in (1, 3), f"its fill is {fill}")
+            values = tuple(fill) * (3 // len(fill))
+        _require(all(v == int(v) and 0 <= v <= 255 for v in values), f"its fill is {fill}, not whole numbers of 0 .. 255")
+        red, green, blue = (int(v) for v in values)
+        return red if red == green == blue else (red, green, blue)
+
     def read_RandomResizedCrop(self, step: Any) -> None:
         self.geometry(RandomResizedCrop(_size(step.size), tuple(step.scale), tuple(step.ratio), _interpolation(step), scaled_decode=False))
 
@@ -220,15 +222,13 @@ class _Reader:
 
     def read_CenterCrop(self, step: Any) -> None:
         last = self.steps[-1] if self.steps else None
+        self.geometry(CenterCrop(_size(step.size)))
         if isinstance(last, Resize) and isinstance(last.size, int) and last.max_size is None:
-            self.steps[-1] = ResizeCenterCrop(last.size, _size(step.size), last.interpolation)
-            self.colours()
-        else:
-            self.geometry(CenterCrop(_size(step.size)))
+            self.steps[-2:] = [ResizeCenterCrop(last.size, _size(step.size), last.interpolation)]
 
     def read_RandomCrop(self, step: Any) -> None:
         _require(getattr(step, "padding_mode", "constant") == "constant", f"its padding_mode is {getattr(step, 'padding_mode', None)}")
-        self.geometry(RandomCrop(_size(step.size), _padding(step.padding or 0), bool(step.pad_if_needed), _fill(step)))
+        self.geometry(RandomCrop(_size(step.size), _padding(step.padding or 0), bool(step.pad_if_needed), self.fill(step)))
 
     def read_RandomHorizontalFlip(self, step: Any) -> None:
         self.geometry(RandomHorizontalFlip(float(step.p)))
@@ -238,21 +238,21 @@ class _Reader:
 
     def read_RandomRotation(self, step: Any) -> None:
         _require(not (step.expand and step.center is not None), "it has expand and a center, which torchvision heeds in pictures and not in masks and boxes")
-        self.geometry(RandomRotation(_range(step.degrees), _filter(step), bool(step.expand), _center(step), _fill(step)))
+        self.geometry(RandomRotation(_range(step.degrees), _filter(step), bool(step.expand), _center(step), self.fill(step)))
 
     def read_RandomAffine(self, step: Any) -> None:
         shear: Any = tuple(float(v) for v in step.shear or (0, 0))
-        self.geometry(RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), shear, _filter(step), _fill(step), _center(step)))
+        self.geometry(RandomAffine(_range(step.degrees), _range(step.translate or (0, 0)), _range(step.scale or (1, 1)), shear, _filter(step), self.fill(step), _center(step)))
 
     def read_RandomPerspective(self, step: Any) -> None:
-        self.geometry(RandomPerspective(float(step.distortion_scale), float(step.p), _filter(step), _fill(step)))
+        self.geometry(RandomPerspective(float(step.distortion_scale), float(step.p), _filter(step), self.fill(step)))
 
     def read_Pad(self, step: Any) -> None:
         _require(step.padding_mode == "constant", f"its padding_mode is {step.padding_mode}")
-        self.geometry(Pad(_padding(step.padding), _fill(step)))
+        self.geometry(Pad(_padding(step.padding), self.fill(step)))
 
     def read_RandomZoomOut(self, step: Any) -> None:
-        self.geometry(RandomZoomOut(_fill(step), _range(step.side_range), float(step.p)))
+        self.geometry(RandomZoomOut(self.fill(step), _range(step.side_range), float(step.p)))
 
     def read_RandomIoUCrop(self, step: Any) -> None:
         overlaps = tuple(float(overlap) for overlap in step.options)
@@ -277,15 +277,15 @@ class _Reader:
 
     def read_RandAugment(self, step: Any) -> None:
         self.nearest(step)
-        self.augmentation(RandAugment(step.num_ops, step.magnitude, step.num_magnitude_bins, _fill(step)))
+        self.augmentation(RandAugment(step.num_ops, step.magnitude, step.num_magnitude_bins, self.fill(step)))
 
     def read_TrivialAugmentWide(self, step: Any) -> None:
         self.nearest(step)
-        self.augmentation(TrivialAugmentWide(step.num_magnitude_bins, _fill(step)))
+        self.augmentation(TrivialAugmentWide(step.num_magnitude_bins, self.fill(step)))
 
     def read_AutoAugment(self, step: Any) -> None:
         self.nearest(step)
-        self.augmentation(AutoAugment(step.policy.value, _fill(step)))
+        self.augmentation(AutoAugment(step.policy.value, self.fill(step)))
 
     def read_GaussianBlur(self, step: Any) -> None:
         width, height = _pair(step.kernel_size)
@@ -302,14 +302,11 @@ class _Reader:
         _require(1 <= step.bits <= 8, f"its bits are {step.bits}, not 1 .. 8")
         self.augmentation(RandomPosterize(int(step.bits), float(step.p)))
 
-    def read_RandomEqualize(self, step: Any) -> None:
-        self.augmentation(RandomEqualize(float(step.p)))
+    def read_with_p(self, step: Any) -> None:
+        makers = (RandomEqualize, RandomAutocontrast, RandomInvert, RandomGrayscale)
+        self.augmentation(next(make for make in makers if make.__name__ == type(step).__name__)(float(step.p)))
 
-    def read_RandomAutocontrast(self, step: Any) -> None:
-        self.augmentation(RandomAutocontrast(float(step.p)))
-
-    def read_RandomInvert(self, step: Any) -> None:
-        self.augmentation(RandomInvert(float(step.p)))
+    read_RandomEqualize = read_RandomAutocontrast = read_RandomInvert = read_RandomGrayscale = read_with_p
 
     def read_RandomAdjustSharpness(self, step: Any) -> None:
         self.augmentation(RandomAdjustSharpness(float(step.sharpness_factor), float(step.p)))
@@ -322,9 +319,6 @@ class _Reader:
         self.pixels()
         self.is_grey = True
 
-    def read_RandomGrayscale(self, step: Any) -> None:
-        self.augmentation(RandomGrayscale(float(step.p)))
-
     def read_RandomApply(self, step: Any) -> None:
         self.augmentation(Apply(float(step.p), self.within(step.transforms)))
 
@@ -334,13 +328,13 @@ class _Reader:
         self.augmentation(OneOf([one[0] if len(one) == 1 else Apply(1.0, one) for one in choices], [float(weight) for weight in weights]))
 
     def within(self, transforms: Iterable[Any]) -> list[Augmentation]:
-        """Those of a RandomApply or RandomChoice."""
+        """The transforms inside a RandomApply or RandomChoice."""
         outer, self.augment = self.augment, []
         was_within, self.is_within = self.is_within, True
         for step in (step for part in transforms for step in _steps(part)):
             before = len(self.augment)
             self.read(step)
-            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is no augmentation")
+            _require(len(self.augment) == before + 1, f"{type(step).__name__} in it is not an augmentation")
         _require(len(self.augment) > 0, "it has no transforms")
         inner, self.augment = self.augment, outer
         self.is_within = was_within
@@ -351,7 +345,7 @@ class _Reader:
         _require(value == "nearest", f"its interpolation is {value}, not nearest")
 
     def read_ImageClassification(self, step: Any) -> None:
-        """What `Weights.transforms()` gives."""
+        """The transform that `Weights.transforms()` returns."""
         _require(len(step.resize_size) == 1, f"its resize_size is {step.resize_size}, not one number")
         self.geometry(ResizeCenterCrop(_pair(step.resize_size)[0], _size(step.crop_size), _interpolation(step)))
         self.is_tensor = self.is_float = True
@@ -367,7 +361,7 @@ class _Reader:
     read_ToImage = read_ToPureTensor = read_PILToTensor
 
     def read_nothing(self, step: Any) -> None:
-        """Of boxes and points: a BoxesField and a PointsField do it."""
+        """Ignores transforms of boxes and points: a BoxesField and a PointsField do this."""
 
     read_Identity = read_ClampBoundingBoxes = read_ClampKeyPoints = read_SanitizeKeyPoints = read_nothing
 
@@ -375,7 +369,7 @@ class _Reader:
         _require(step.min_size == 1 and getattr(step, "min_area", 1) == 1, "its min_size and min_area are not 1; leave it out, and give the BoxesField min_size=")
 
     def read_ConvertBoundingBoxFormat(self, step: Any) -> None:
-        _require(False, "boxes are in no picture's options; leave it out, and give the BoxesField output=")
+        _require(False, "boxes are in no picture's options; leave it out, and give the BoxesField format=")
 
     def read_RGB(self, step: Any) -> None:
         """Pictures have three channels already."""
@@ -413,7 +407,8 @@ class _Reader:
         self.normalize = mean, std
 
     def read_RandomErasing(self, step: Any) -> None:
-        _require(self.is_float and self.erasing is None, "ffkit erases once, at the end")
+        _require(self.is_float, "it does not follow the conversion to float32")
+        _require(self.erasing is None, "ffkit erases once, at the end")
         value = step.value
         if isinstance(value, (tuple, list)):
             _require(len(set(value)) == 1, f"its value is {value}, another one for each channel")
@@ -424,7 +419,7 @@ class _Reader:
 
     def finished(self) -> ImageOptions:
         if not self.steps:
-            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are no batch")
+            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are not batch")
         if not self.is_tensor:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
         transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
@@ -437,7 +432,7 @@ class _Reader:
         if not last_sizes or isinstance(last, (*_ANY_SIZE, RandomRotation)) or (isinstance(last, Resize) and not isinstance(last.size, tuple)):
             side = last.size or last.max_size if isinstance(last, Resize) else 224
             raise UnsupportedError(
-                f"these transforms give pictures of several sizes after {type(last).__name__}, which are no batch; end with a crop or resize to (height, width), such as "
+                f"these transforms give pictures of several sizes after {type(last).__name__}, which are not batch; end with a crop or resize to (height, width), such as "
                 f"CenterCrop or Resize(({side}, {side}))"
             )
         options = ImageOptions(

@@ -1,4 +1,5 @@
-"""Crops, resizes and other steps of geometry. Names, parameters and results are those of torchvision.transforms.v2 on PIL images."""
+"""Crops, resizes and other steps of geometry. Names, parameters and results are those of
+torchvision.transforms.v2 on PIL images."""
 
 from __future__ import annotations
 
@@ -17,17 +18,18 @@ WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 @dataclass(frozen=True, slots=True)
 class RandomResizedCrop:
-    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio (log-uniform), resized to `size`.
+    """torchvision's RandomResizedCrop: a crop of random area and aspect ratio, resized to `size`.
 
     Args:
         size: pixels, or (height, width).
         scale: share of the image's area, (low, high) in 0 .. 1.
         ratio: width / height, (low, high).
-        interpolation: "bilinear" and "bicubic" as Pillow (antialiased), "opencv_bilinear" as cv2.resize (builds with OpenCV).
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
-        scaled_decode: decode JPEGs at 1/2, 1/4 or 1/8 size when the crop is still at least as large as `size` at that scale: faster for large images,
-            values of 0 .. 255 differ by 1.3 in the mean where it applies. False: exactly as Pillow.
-    """
+        interpolation: "bilinear" and "bicubic" like Pillow (antialiased), "opencv_bilinear" like
+            cv2.resize (builds with OpenCV).
+        flip_probability: of a RandomHorizontalFlip after it.
+        scaled_decode: decodes JPEGs at 1/2, 1/4 or 1/8 size if the crop is still at least as large
+            as `size`. This is faster for large images; values of 0 .. 255 then differ by 1.3 on
+            average. False: exactly as Pillow."""
 
     size: Size = 224
     scale: tuple[float, float] = (0.08, 1.0)
@@ -39,7 +41,7 @@ class RandomResizedCrop:
 
 @dataclass(frozen=True, slots=True)
 class ResizeCenterCrop:
-    """torchvision's Resize(resize) + CenterCrop(size), as models are evaluated: the short side becomes `resize`, then the central `size`."""
+    """torchvision's Resize(resize) + CenterCrop(size), the usual transform for evaluation."""
 
     resize: int = 256
     size: Size = 224
@@ -51,10 +53,10 @@ class Resize:
     """torchvision's Resize: the whole image.
 
     Args:
-        size: one number is the short side, and the aspect ratio stays: a crop must follow in a Compose. (height, width): both sides. None: max_size alone says it.
+        size: (height, width); or one number, the short side: the aspect ratio stays, and a crop
+            must follow in a Compose. None: only max_size counts.
         interpolation: as of RandomResizedCrop.
-        max_size: with a short side, the long side becomes no longer than this. Without a size it becomes this.
-    """
+        max_size: the maximum of the long side. Without `size`: the length of the long side."""
 
     size: int | tuple[int, int] | None = (224, 224)
     interpolation: Interpolation = "bilinear"
@@ -67,11 +69,11 @@ class RandomCrop:
 
     Args:
         size: pixels, or (height, width).
-        padding: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192.
-        pad_if_needed: a picture that is smaller with its padding gets more at both sides; False: it is a bad sample.
+        padding: all sides, (horizontal, vertical) or (left, top, right, bottom), 0 .. 8192.
+        pad_if_needed: if a padded picture is smaller than `size`, it gets more padding at both
+            sides; False: it is a bad sample.
         fill: colour of the padding, 0 .. 255.
-        flip_probability: of mirroring left and right as well, as a RandomHorizontalFlip behind it does.
-    """
+        flip_probability: of a RandomHorizontalFlip after it."""
 
     size: Size = 32
     padding: Sides | None = 0
@@ -82,17 +84,16 @@ class RandomCrop:
 
 @dataclass(frozen=True, slots=True)
 class ResizeCrop:
-    """What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its rotation): the picture is resized by a factor, and a crop is
-    taken whose lower edge is the picture's or lies above it.
+    """The transform of detectors for vehicle cameras (ImageAug3D of BEVFusion without rotation):
+    resizes the picture by a factor, then takes a crop at or above its lower edge.
 
     Args:
         size: pixels, or (height, width).
         factor: drawn from (low, high), in 0 .. 16; sizes are truncated to whole pixels.
         bottom: share of the resized height below the crop, drawn from (low, high), in 0 .. 1.
-        centered: horizontally: in the middle, or at a place drawn uniformly.
+        centered: the crop is in the middle horizontally; False: at a random place.
         flip_probability: of mirroring left and right.
-        scaled_decode, interpolation: as of RandomResizedCrop.
-    """
+        scaled_decode, interpolation: see RandomResizedCrop."""
 
     size: Size = (256, 704)
     factor: tuple[float, float] = (0.48, 0.48)
@@ -105,7 +106,8 @@ class ResizeCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScalePad:
-    """What BEVFormer does: the whole picture becomes normalised floats, is resized by a factor and gets zeros at the bottom and right up to `size`. f32, f16 or bf16."""
+    """BEVFormer's transform: converts the picture to normalised floats, resizes it by a factor, and
+    adds zeros at the bottom and right up to `size`. Needs f32, f16 or bf16."""
 
     size: Size = (480, 800)
     factor: float = 0.5
@@ -120,22 +122,21 @@ class RandomHorizontalFlip:
 
 @dataclass(frozen=True, slots=True)
 class RandomVerticalFlip:
-    """Turns upside down with probability `p`."""
+    """Flips the picture upside down with probability `p`."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RandomRotation:
-    """Turns the picture counter-clockwise.
+    """Rotates the picture counter-clockwise.
 
     Args:
-        degrees: drawn from (low, high), in -360 .. 360; a number s stands for (-s, s).
-        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks always take the nearest number.
-        expand: the canvas becomes as large as the turned picture needs it; else its size stays.
-        center: (x, y) in pixels from the top left corner, about which it turns; None: its middle. Not with `expand`.
-        fill: colour where there is no picture, 0 .. 255.
-    """
+        degrees: drawn from (low, high), in -360 .. 360; a number s means (-s, s).
+        interpolation: "nearest", or Pillow's "bilinear" or "bicubic". Masks use "nearest".
+        expand: the canvas grows to show the whole rotated picture; otherwise the size stays.
+        center: (x, y) of the rotation in pixels; None: the middle. Not with `expand`.
+        fill: colour outside of the picture, 0 .. 255."""
 
     degrees: Degrees = 15.0
     interpolation: WarpFilter = "nearest"
@@ -146,15 +147,15 @@ class RandomRotation:
 
 @dataclass(frozen=True, slots=True)
 class RandomAffine:
-    """Turns, shears and scales the picture, and shifts it. Its size stays.
+    """Rotates, shears, scales and shifts the picture. Its size stays.
 
     Args:
-        degrees: as of RandomRotation.
-        translate: shares (of the width, of the height), 0 .. 1: a shift of whole pixels is drawn from (-share, share).
+        degrees: see RandomRotation.
+        translate: (share of the width, share of the height), 0 .. 1: a shift of whole pixels is
+            drawn from (-share, share).
         scale: a factor, drawn from (low, high), in 0.01 .. 100.
-        shear: degrees below 90, drawn as `degrees` are, of x; or (low, high, low, high) of x and of y.
-        interpolation, fill, center: as of RandomRotation.
-    """
+        shear: degrees below 90, for x drawn like `degrees`; or (low, high, low, high) for x and y.
+        interpolation, fill, center: see RandomRotation."""
 
     degrees: Degrees = 0.0
     translate: tuple[float, float] | None = (0.0, 0.0)
@@ -167,7 +168,7 @@ class RandomAffine:
 
 @dataclass(frozen=True, slots=True)
 class RandomPerspective:
-    """Moves each corner inwards with probability `p`, by up to `distortion_scale` (0 .. 1) of half the size."""
+    """Moves each corner inwards with probability `p`, up to `distortion_scale` of half the size."""
 
     distortion_scale: float = 0.5
     p: float = 0.5
@@ -177,7 +178,8 @@ class RandomPerspective:
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """Adds pixels around the picture: at all sides, (left and right, top and bottom) or (left, top, right, bottom), 0 .. 8192."""
+    """Adds pixels around the picture: at all sides, (left and right, top and bottom) or (left, top,
+    right, bottom), 0 .. 8192."""
 
     padding: Sides = 0
     fill: Color = 0
@@ -185,7 +187,8 @@ class Pad:
 
 @dataclass(frozen=True, slots=True)
 class RandomZoomOut:
-    """Puts the picture somewhere on a larger canvas of `fill` with probability `p`; a factor of both sides is drawn from `side_range`, in 1 .. 16."""
+    """With probability `p`, puts the picture at a random place on a larger canvas of colour `fill`.
+    The canvas is larger by a factor from `side_range`, in 1 .. 16."""
 
     fill: Color = 0
     side_range: tuple[float, float] = (1.0, 4.0)
@@ -194,14 +197,15 @@ class RandomZoomOut:
 
 @dataclass(frozen=True, slots=True)
 class RandomIoUCrop:
-    """The crop of SSD. It takes the boxes of the BoxesField that follows the view, drops those whose centres lie outside, and leaves the picture as it is where 50 draws of `sampler_options` were in vain.
+    """The crop of SSD. It needs a BoxesField that follows the view, and drops boxes with their
+    centre outside of the crop. After 50 failed draws, it keeps the whole picture.
 
     Args:
-        min_scale, max_scale: of each side, in 0 .. 1.
+        min_scale, max_scale: share of each side, in 0 .. 1.
         min_aspect_ratio, max_aspect_ratio: width / height of the crop.
-        sampler_options: intersection over union of the crop with one box at least, of which one is drawn; 1 leaves the picture as it is.
-        trials: crops drawn for each of them, 1 .. 1000.
-    """
+        sampler_options: one of these is drawn: the crop must have this intersection over union with
+            at least one box; 1 keeps the whole picture.
+        trials: number of crops to try for each draw, 1 .. 1000."""
 
     min_scale: float = 0.3
     max_scale: float = 1.0
@@ -213,7 +217,7 @@ class RandomIoUCrop:
 
 @dataclass(frozen=True, slots=True)
 class ScaleJitter:
-    """Resizes by a factor, drawn from `scale_range`, of what makes the picture fit into `target_size`. The aspect ratio stays."""
+    """Resizes to fit into `target_size` times a factor of `scale_range`; keeps the aspect ratio."""
 
     target_size: Size = 1024
     scale_range: tuple[float, float] = (0.1, 2.0)
@@ -222,7 +226,7 @@ class ScaleJitter:
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeCrop:
-    """Takes `size` at a random place; a smaller picture gets `fill` at the right and at the bottom."""
+    """A crop of `size` at a random place; a smaller picture gets `fill` at the right and bottom."""
 
     size: Size = 1024
     fill: Color = 0
@@ -230,11 +234,12 @@ class FixedSizeCrop:
 
 @dataclass(frozen=True, slots=True)
 class PadToLargest:
-    """The last step of a Compose whose pictures have many sizes: a batch is as large as its largest picture, rounded up to `multiple`s.
+    """The last step of a Compose for pictures of different sizes: a batch is as large as its
+    largest picture, rounded up to a multiple of `multiple`.
 
-    Pictures lie at the top left, with zeros around them, also behind normalisation. `size` is the largest: a larger picture is a bad sample, and the loader's memory is for it.
-    `batch.unpadded_sizes()` says how large each is, `batch.unpadded()` gives a list of them, and a PixelMaskField which pixels are theirs.
-    """
+    Pictures are at the top left; the rest is zero, also after normalisation. A picture larger than
+    `size` is a bad sample; the loader reserves memory for this size. `batch.unpadded_sizes()`
+    returns the size of each picture, `batch.unpadded()` the pictures; PixelMaskField is a mask."""
 
     size: Size = 1344
     multiple: int = 32
@@ -242,14 +247,15 @@ class PadToLargest:
 
 @dataclass(frozen=True, slots=True)
 class CenterCrop:
-    """The central `size`; a smaller picture gets black around it."""
+    """Takes the central `size`; a smaller picture gets a black border."""
 
     size: Size = 224
 
 
 @dataclass(frozen=True, slots=True)
 class RandomShortestSize:
-    """Resizes the short side to one of `min_size`, drawn at random, or as far as the long side stays within max_size (None: any)."""
+    """Resizes the short side to one of `min_size`, drawn at random. The long side becomes at most
+    `max_size` (None: no limit)."""
 
     min_size: int | Sequence[int] = 800
     max_size: int | None = None
@@ -283,14 +289,16 @@ Step = (
 
 @dataclass(frozen=True, slots=True)
 class Compose:
-    """Several steps, one after the other, which masks, boxes and points follow. The last steps must give pictures of one size:
-    Compose([RandomRotation(10), RandomResizedCrop(224)]), Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
+    """Several steps, one after the other; masks, boxes and points follow them. The result must have
+    the same size for all pictures: Compose([RandomRotation(10), RandomResizedCrop(224)]),
+    Compose([ScaleJitter(1024), FixedSizeCrop(1024), RandomHorizontalFlip()]).
 
-    Each step does to pixels what torchvision's does to PIL images. Crops, resizes, flips and padding that follow each other become one, where that changes no pixel.
+    Each step gives the pixels that torchvision's gives for PIL images. Consecutive crops, resizes,
+    flips and padding become one operation, if that changes no pixel.
 
     Args:
-        steps: 1 to 64 crops, resizes, flips and other steps. The n-th of a kind draws numbers of its own, whatever steps of other kinds are there.
-    """
+        steps: 1 to 64 crops, resizes, flips and other steps. The n-th step of a kind has its own
+            random numbers, which do not depend on steps of other kinds."""
 
     steps: Sequence[Step]
 
@@ -299,7 +307,7 @@ class Compose:
 
 
 def name_parameters(classes: Sequence[type]) -> None:
-    """A call that fits no parameter of these classes names those that there are."""
+    """Makes errors of wrong arguments to these classes name the parameters."""
     for one in classes:
         _name_parameters(one)
 

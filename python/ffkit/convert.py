@@ -1,10 +1,10 @@
-"""Data sets converted to ffkit's format: what the program ffconvert does, from Python.
+"""Converts data sets to ffkit's format, like the program ffconvert.
 
     ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, num_threads=16)
 
-All functions block, without the GIL, until the data set is whole. Ctrl-C stops them in order: finished shards stay, and the same call with
-resume=True goes on. They raise ffkit.Error, with file, reason and remedy; options are named as ffconvert's, with _ for -.
-"""
+All functions block, without the GIL, until the data set is complete. Ctrl-C stops them: finished
+shards stay, and the same call with resume=True continues. They raise ffkit.Error with file, reason
+and remedy. Options have the names of ffconvert's, with _ instead of -."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ConvertPictureOptions(ConvertOptions, PictureOptions, total=False):
 
 
 class RowOptions(ConvertOptions, total=False):
-    """Options of files of other libraries, whose columns become fields; and ConvertOptions."""
+    """ConvertOptions, and options for files of other libraries."""
 
     image_column: str | None
     label_column: str | None
@@ -103,7 +103,7 @@ def folder(
     allow_missing: bool = False,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Folders of pictures: src/<split>/<class>/* or src/<class>/*, or pictures whose labels stand in lists."""
+    """Folders of pictures: src/<split>/<class>/*, src/<class>/*, or with lists of labels."""
     return convert_kind("folder", locals())
 
 
@@ -122,31 +122,35 @@ def webdataset(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once, into temporary files beside dst."""
+    """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once,
+    into temporary files beside dst."""
     return convert_kind("webdataset", locals())
 
 
 @documented("tfrecord")
 def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed ones are decompressed once, into temporary files."""
+    """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed
+    ones are decompressed once, into temporary files."""
     return convert_kind("tfrecord", locals())
 
 
 @documented("parquet")
 def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Parquet files, as Hugging Face's datasets have them, or of any columns. pyarrow reads them."""
+    """Parquet files, like Hugging Face's or with any columns. pyarrow reads them."""
     return convert_kind("parquet", locals())
 
 
 @documented("mds")
 def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
-    """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders; compressed shards are decompressed once, into temporary files."""
+    """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders;
+    compressed shards are decompressed once, into temporary files."""
     return convert_kind("mds", locals())
 
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
+    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are
+    decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
     return convert_kind("litdata", locals())
 
 
@@ -192,7 +196,8 @@ def pairs(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """Pictures and their masks, in folders of their own, paired by name: pairs(dst, {"image": pictures, "mask": masks})."""
+    """Pictures and their masks, in folders of their own, paired by name: pairs(dst, {"image":
+    pictures, "mask": masks})."""
     return convert_kind("pairs", locals())
 
 
@@ -276,7 +281,7 @@ def nuscenes(
     radar_filter: Literal["none", "devkit"] | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """nuScenes: keyframes of cameras, lidar and radars with boxes, and the sweeps between them."""
+    """nuScenes: keyframes of cameras, lidar and radars with boxes, and sweeps between them."""
     return convert_kind("nuscenes", locals())
 
 
@@ -290,7 +295,8 @@ def jsonl(
     max_line_bytes: int | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens, compressed or not; one file, or a folder of files."""
+    """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens,
+    compressed or not; one file, or a folder of files."""
     return convert_kind("jsonl", locals())
 
 
@@ -310,7 +316,8 @@ def text(
     max_document_bytes: int | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed or not; one file, or a folder of files."""
+    """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed
+    or not; one file, or a folder of files."""
     return convert_kind("text", locals())
 
 
@@ -329,13 +336,14 @@ def demo(
     root: Path | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Made-up data that a model can learn: pictures of classes, with kind="nuscenes" scenes of driving, with "pose" people."""
+    """Made-up data to learn: pictures of classes; kind="nuscenes": driving; kind="pose": people."""
     return convert_kind("demo", locals())
 
 
 @documented("transcode")
 def transcode(src: Path, dst: Path, *, store: Literal["jpeg", "dct"], **options: Unpack[ConvertOptions]) -> Summary:
-    """A data set of ffkit with its pictures in the dct code, or back as the JPEGs that they were. All else stays: fields, order, shards."""
+    """Converts the pictures of a data set of ffkit to the dct code, or back to the original JPEGs.
+    Fields, order and shards stay."""
     return run_conversion("transcode", src, dst, {**options, "store": store}, _ffkit.transcode)
 
 
@@ -348,7 +356,8 @@ def v1(
     field: str | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """FFRecord v1 to a data set of ffkit; or, where src is a data set of ffkit, back. Writing v1 takes payload, field, shard_size and max_record."""
+    """Converts FFRecord v1 to a data set of ffkit; if src is a data set of ffkit, converts it to
+    FFRecord v1, with the options payload, field, shard_size and max_record."""
     own = {"payload": payload, "field": field}
     return run_conversion("v1", src, dst, {**options, **own}, _ffkit.v1)
 
@@ -363,7 +372,7 @@ def merge(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Joins data sets, or the parts of one conversion, to a new one, by hard links; no record is written anew."""
+    """Joins data sets, or the parts of a conversion, to a new one. Shards become hard links."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, False, on_note)
 
 
@@ -377,17 +386,17 @@ def append(
     duplicate_ids: Path | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> Summary:
-    """Adds the shards of other data sets to an existing one, which may be read meanwhile. As merge()."""
+    """Adds shards of other data sets to an existing one, like merge(). It may be read meanwhile."""
     return _join(dst, sources, {"transfer": transfer, "duplicates": duplicates, "duplicate_ids": duplicate_ids}, True, on_note)
 
 
 class Source(ABC):
     """A source written in Python, for from_source(): a list of samples, each read by its number.
 
-    read() is called from the conversion's threads. The GIL lets one of them at a time run Python, so a conversion is as fast as one core reads
-    samples; what Python leaves to C without the GIL (reading files, zlib, Pillow's decoder) and everything after read() runs in parallel. A
-    source in C++ (sources/own_source.md) has no such limit.
-    """
+    The conversion's threads call read(). Because of the GIL, only one of them runs Python at a
+    time, so one core limits the speed. Calls to C without the GIL (reading files, zlib, Pillow's
+    decoder) and everything after read() run in parallel. A C++ source (sources/own_source.md) has
+    no such limit."""
 
     schema: Mapping[str, FieldSpec]
     """As in Writer."""
@@ -398,12 +407,12 @@ class Source(ABC):
 
     @abstractmethod
     def splits(self) -> Mapping[str, int]:
-        """The number of samples of each split. Splits whose name begins with "train" are shuffled by default."""
+        """The number of samples of each split. By default, splits named "train..." are shuffled."""
 
     @abstractmethod
     def read(self, split: str, index: int) -> Mapping[str, object]:
-        """Sample `index` of `split`, with values as Writer.write() takes them. An exception makes the sample a bad one: see bad_samples. Called from
-        many threads, in any order, and sometimes more than once."""
+        """Returns sample `index` of `split`, with values as for Writer.write(). An exception makes
+        it a bad sample: see bad_samples. Called by many threads, in any order, maybe twice."""
 
 
 class _PreparedSource:
@@ -428,10 +437,10 @@ class _PreparedSource:
 
 @documented("from_source")
 def from_source(source: Source, dst: Path, *, pixels: Pixels = "png", **options: Unpack[ConvertPictureOptions]) -> Summary:
-    """Converts a source written in Python, with everything that other sources have: shuffling, resume, parts, bad samples, dry_run.
+    """Converts a source written in Python, with all features of other sources: shuffling, resume,
+    parts, bad samples, dry_run.
 
-    What Source.read() has raised for the sample that ended the conversion comes out as it is.
-    """
+    If Source.read() raises an exception and the conversion ends, this exception is raised."""
     prepared = _PreparedSource(source)
     summary = run_conversion(
         "from_source", "", dst, {**options}, lambda _, dst, given, control: _ffkit.convert_python_source(prepared, dst, pixels, given, control)

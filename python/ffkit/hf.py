@@ -1,12 +1,12 @@
-"""ffkit in Hugging Face's Transformers and Accelerate: a data set that looks like one of `datasets`, and the loaders of a Trainer.
+"""ffkit in Hugging Face's Transformers and Accelerate: a data set, and the loaders of a Trainer.
 
     class Trainer(ffkit.hf.TrainerMixin, transformers.Trainer):
         pass
 
-    arrays = {"pixel_values": ffkit.ImageField("image", image_options), "labels": ffkit.IntegerField("label")}
+    images = ffkit.ImageField("image", image_options)
+    arrays = {"pixel_values": images, "labels": ffkit.IntegerField("label")}
     train = ffkit.hf.Dataset("/fast/imagenet", "train", fields=arrays)
-    Trainer(model, args, train_dataset=train, eval_dataset=...).train()
-"""
+    Trainer(model, args, train_dataset=train, eval_dataset=...).train()"""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ _ORDERS = {"random": "automatic", "sequential": "sequential"}
 
 
 class Dataset(Sequence[dict[str, Any]]):
-    """An ffkit.Dataset as `datasets.Dataset` shows its samples: for Trainer, and for scripts that ask for columns and the names of labels.
+    """An ffkit.Dataset with the interface of `datasets.Dataset`: for Trainer, and for scripts that
+    use columns and names of labels.
 
-    `ds[i]` is a dict, in which pictures are those of Pillow; `ds[2:5]` and `ds[[1, 4]]` are a dict of lists; `ds["label"]` is a list, read without the pictures. It is no
-    `datasets.Dataset`: what asks for that class, as evaluate's evaluator() does, refuses it.
+    `ds[i]` is a dict with Pillow's pictures; `ds[2:5]` and `ds[[1, 4]]` are a dict of lists;
+    `ds["label"]` is a list, read without the pictures. It is not a subclass of `datasets.Dataset`,
+    so code that checks the class, like evaluate's evaluator(), refuses it.
 
     Args:
         dataset: an ffkit.Dataset, or the arguments of one: a path, and a split.
-        fields: what TrainerMixin's loaders make of it: names of the model's arguments, and their arrays as in `Loader(fields=)`.
-    """
+        fields: arrays for TrainerMixin's loaders, by model argument, as in Loader."""
 
     def __init__(self, dataset: _Records | PathLike, split: str = "", *, fields: Mapping[str, BatchField] | None = None) -> None:
         self.dataset = dataset if isinstance(dataset, _Records) else _Records(dataset, split)
@@ -97,7 +98,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def features(self) -> Any:
-        """The fields' types: `datasets.Features`. `features["label"].names` are the classes, where the data set has names of them."""
+        """The fields' types: `datasets.Features`. `features["label"].names` are the classes."""
         import datasets
 
         def feature(name: str, field: Field) -> Any:
@@ -116,7 +117,8 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._like(self.dataset.subset(indices), self._transform)
 
     def with_transform(self, transform: Callable[[dict[str, list[Any]]], Mapping[str, Any]] | None) -> Dataset:
-        """The same samples as `transform` makes them, a function from a dict of lists to one. The loaders of TrainerMixin do not call it: they have `fields`."""
+        """The same samples after `transform`, a function from a dict of lists to a dict of lists.
+        The loaders of TrainerMixin do not call it: they use `fields`."""
         return self._like(self.dataset, transform)
 
     def _like(self, dataset: _Records, transform: Callable[[dict[str, list[Any]]], Mapping[str, Any]] | None) -> Dataset:
@@ -161,25 +163,28 @@ _VALUES: dict[str, Callable[[Any, Field, int], Any]] = {
 
 
 def prepare(accelerator: Any, loader: Loader | DataLoader) -> Any:
-    """`loader` as accelerator.prepare() makes it of torch's DataLoader: batches on the device, a last step of gradient accumulation, no sample twice in gather_for_metrics().
+    """`loader` as accelerator.prepare() would make it from torch's DataLoader: batches on the
+    device, a last step of gradient accumulation, no duplicates in gather_for_metrics().
 
-    accelerator.prepare() itself hands a loader of ffkit back as it is. Each rank's loader has its own share already, so nothing is sharded again; for gather_for_metrics() make the
-    loader with order="sequential" and tail="pad". `accelerator.register_for_checkpointing()` takes what is returned: its state is that after the batch that the loop has.
-    """
+    accelerator.prepare() itself returns a loader of ffkit unchanged. Each rank's loader already has
+    its own share. For gather_for_metrics(), make the loader with order="sequential" and tail="pad".
+    Give the result to `accelerator.register_for_checkpointing()`: its state follows the loop."""
     from ._accelerate import Prepared
 
     return Prepared(loader, accelerator.device, accelerator.non_blocking)
 
 
 class TrainerMixin:
-    """The loaders of a transformers.Trainer: those of ffkit for data sets of class ffkit.hf.Dataset with `fields`, Trainer's own for all others.
+    """Gives a transformers.Trainer loaders of ffkit for data sets of class ffkit.hf.Dataset with
+    `fields`; other data sets use Trainer's own.
 
         class Trainer(ffkit.hf.TrainerMixin, transformers.Trainer):
             loader_options = {"num_threads": 8}
 
-    Numbers of samples and of steps are Trainer's own, so are batch sizes, `data_seed` or `seed`, `dataloader_drop_last`, `dataloader_pin_memory`, `dataloader_num_workers` (as threads) and the resume
-    from a checkpoint, which decodes the batches that it skips. Samples are put together in C++: a `data_collator` of one's own is refused.
-    """
+    These stay as in Trainer: numbers of samples and steps, batch sizes, `data_seed` or `seed`,
+    `dataloader_drop_last`, `dataloader_pin_memory`, `dataloader_num_workers` (as threads). So does
+    the resume from a checkpoint, which decodes the batches that it skips. Samples are joined in
+    C++, so your own `data_collator` is refused."""
 
     loader_options: Mapping[str, Any] = {}
     """Further arguments of ffkit.Loader."""

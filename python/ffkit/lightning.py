@@ -1,8 +1,8 @@
 """ffkit in Lightning: a LightningDataModule of a data set folder.
 
-    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=ffkit.RandomResizedCrop(224, flip_probability=0.5), eval_image=ffkit.ResizeCenterCrop(256, 224))
-    lightning.Trainer(max_epochs=90).fit(model, data)
-"""
+    crop = ffkit.RandomResizedCrop(224, flip_probability=0.5)
+    data = ffkit.lightning.DataModule("/fast/imagenet", batch_size=256, train_image=crop)
+    lightning.Trainer(max_epochs=90).fit(model, data)"""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ __all__ = ["DataModule"]
 
 
 class DataModule(LightningDataModule):  # type: ignore[misc]
-    """The loaders of fit(), validate(), test() and predict() over the splits of a data set folder. Batches are those of ffkit.Loader: dicts.
+    """The loaders of fit(), validate(), test() and predict() over the splits of a data set folder.
+    Batches are those of ffkit.Loader: dicts.
 
-    Rank and world size are those that Lightning trains with. Training has as many samples as with torch's DistributedSampler; validation, test and prediction have each sample exactly
-    once, over all ranks. Lightning saves the place in the epoch with its checkpoints: `fit(ckpt_path=)` goes on with the samples that were not seen.
+    Rank and world size come from Lightning. Training has as many samples as with torch's
+    DistributedSampler. Validation, test and prediction have each sample exactly once, over all
+    ranks. Lightning's checkpoints contain the place in the epoch: `fit(ckpt_path=)` uses it.
 
     Args:
         data: the folder that ffconvert wrote.
-        batch_size: samples in a batch of each rank. Lightning's Tuner may set it.
-        train_image, eval_image: a transform, or ImageOptions, of training and of the others; None: no pictures.
-        train_split, val_split, test_split, predict_split: names of the splits; val_split=None: no validation.
-        train_options, eval_options: further arguments of ffkit.Loader for one of them, such as `mixing`.
-        options: further arguments for both, such as `fields` and `num_threads`.
-    """
+        batch_size: samples in a batch on each rank. Lightning's Tuner may set it.
+        train_image, eval_image: a transform or ImageOptions; None: no pictures.
+        train_split, val_split, test_split, predict_split: names; val_split=None: no validation.
+        train_options, eval_options: further arguments of ffkit.Loader, such as `mixing`.
+        options: further arguments for both, such as `fields` and `num_threads`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""ffkit with torch: batches on a device, torchvision's transforms, and a loader with the arguments of torch's."""
+"""ffkit with torch: batches on a device, torchvision's transforms, torch's arguments."""
 
 from __future__ import annotations
 
@@ -21,37 +21,46 @@ def __dir__() -> list[str]:
 
 
 def image_options(transform: Any) -> ImageOptions:
-    """The options that are torchvision's `transforms.Compose` (v1 or v2), or a single transform. ffkit.Loader takes these as they are, too, as `image` and in `views`.
+    """Converts torchvision's `transforms.Compose` (v1 or v2), or a single transform, to
+    ImageOptions. ffkit.Loader also takes them directly, as `image` and in `views`.
 
-    Known are RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop,
-    ScaleJitter, FixedSizeCrop and RandomShortestSize, which become a Compose where they are several; what `Weights.transforms()` gives for classification; ColorJitter, RandAugment, TrivialAugmentWide and AutoAugment; GaussianBlur, RandomSolarize,
-    RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3), RandomGrayscale, RandomInvert and RandomAdjustSharpness, and RandomApply and RandomChoice of these; ToTensor, PILToTensor, ToImage,
-    ToDtype, ConvertImageDtype and Normalize, also several; RGB, and what v2 does to boxes at the end, which a BoxesField does here; RandomErasing: in the order in which ffkit does them. A torch.nn.Sequential is taken as a Compose. What is drawn at random is drawn otherwise than in torchvision, from the
-    same distributions.
+    It knows the following, in this order:
+    - geometry: RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip,
+      RandomVerticalFlip, RandomRotation, RandomAffine, RandomPerspective, Pad, RandomZoomOut,
+      RandomIoUCrop, ScaleJitter, FixedSizeCrop, RandomShortestSize, `Weights.transforms()` of
+      classification;
+    - colours: ColorJitter, RandAugment, TrivialAugmentWide, AutoAugment, GaussianBlur,
+      RandomSolarize, RandomPosterize, RandomEqualize, RandomAutocontrast, Grayscale(3),
+      RandomGrayscale, RandomInvert, RandomAdjustSharpness, and RandomApply and RandomChoice of
+      these;
+    - conversion: ToTensor, PILToTensor, ToImage, ToDtype, ConvertImageDtype, Normalize, RGB; v2's
+      transforms of boxes are ignored, because a BoxesField does their work; then RandomErasing.
+    A torch.nn.Sequential is treated as a Compose. Random numbers differ from torchvision's, but
+    have the same distributions.
 
     Raises:
-        UnsupportedError: names the first transform, or value of one, that has no exact counterpart.
-    """
+        UnsupportedError: a transform, or a value of one, has no exact counterpart."""
     return _torchvision.image_options(transform)
 
 
 class to_device:  # noqa: N801, used as a function
-    """The batches of `loader` with their tensors on `device`, copied one ahead on a stream of their own, while the one before is computed with.
+    """The batches of `loader` with their tensors on `device`. The next batch is copied on a
+    separate stream while the loop computes.
 
         for batch in ffkit.torch.to_device(loader, "cuda"):
             loss = model(batch["image"]), batch["label"]
 
-    Batches are those of the loader: dicts of the same names with the attributes of ffkit.Batch, or tuples of a DataLoader. What is no tensor stays as it is. Make the loader with pinned memory, which it has by
-    default where CUDA is there. On the CPU the batches pass through as they are. A loop is an epoch, as over the loader; `state_dict()` is the state after the batch that the loop has,
-    not after one that is copied ahead.
+    Batches have the same form as the loader's: dicts with the attributes of ffkit.Batch, or tuples
+    of a DataLoader. Values that are not tensors stay. The loader should have pinned memory, which
+    is the default with CUDA. For the CPU, batches stay unchanged. A loop is an epoch, as with the
+    loader. `state_dict()` is the state after the loop's current batch, not the batch copied ahead.
 
     Args:
         loader: an ffkit.Loader, or an ffkit.torch.DataLoader.
         device: anything that torch.device() takes.
 
     Raises:
-        TypeError: for another loader; RuntimeError: for CUDA where torch has none.
-    """
+        TypeError: for another loader; RuntimeError: for CUDA if torch has none."""
 
     def __init__(self, loader: Loader | DataLoader, device: Any) -> None:
         if not isinstance(loader, (Loader, DataLoader)):
@@ -141,7 +150,8 @@ class _DeviceLoop(Iterator[Any]):
         return copy.batch
 
     def _take(self) -> _Copy | None:
-        """Begins to copy the next batch. Its source may go at once: pinned memory is torch's, which knows of the copy; other memory has been read when the call returns."""
+        """Begins to copy the next batch. The source may be freed at once: torch owns pinned memory
+        and knows of the copy; other memory is read before the call returns."""
         batch = next(self._batches, None)
         if batch is None:
             return None
@@ -179,33 +189,39 @@ def _moved(batch: Any, device: torch.device, is_asynchronous: bool) -> Any:
 
 
 class DataLoader:
-    """ffkit.Loader with the arguments of torch.utils.data.DataLoader over torchvision's ImageFolder: its batches are tuples (images, labels).
+    """ffkit.Loader with the arguments of torch.utils.data.DataLoader for torchvision's ImageFolder.
+    Batches are tuples (images, labels).
 
-        train = ffkit.torch.DataLoader(ffkit.Dataset("/fast/imagenet", "train"), batch_size=256, shuffle=True, transform=Compose([...]), num_workers=8)
+        data = ffkit.Dataset("/fast/imagenet", "train")
+        train = ffkit.torch.DataLoader(data, 256, shuffle=True, transform=compose, num_workers=8)
         for images, labels in train:
 
-    The samples of an epoch are as many as torch's. `shuffle=True` is training: with several ranks all have the same number of them, for which a few come twice, as of a
-    DistributedSampler, or with `drop_last` a few are left out. `shuffle=False` is evaluation: each sample exactly once, over all ranks. A batch may be kept: where several are,
-    the next ones are copies, up to a quarter of the memory that this process may use.
+    An epoch has as many samples as torch's. `shuffle=True` is for training: all ranks get the same
+    number of samples, so a few come twice, as with a DistributedSampler, or with `drop_last` a few
+    are left out. `shuffle=False` is for evaluation: each sample exactly once, over all ranks. You
+    may keep batches: if you keep several, the next ones are copies, up to a quarter of the memory
+    that this process may use.
 
     Args:
         dataset: an ffkit.Dataset, its path, or torch's Subset or ConcatDataset of some.
-        batch_size, shuffle, drop_last: as torch's; batch_size is that of a rank.
-        transform: torchvision's Compose, see `image_options`, or ImageOptions.
-        num_workers: threads that decode; 0: all cores that this process may use. There are no worker processes, so `worker_init_fn` and `multiprocessing_context` have nothing to do and are
-            refused, and `persistent_workers` is always so.
-        prefetch_factor: batches that are prepared ahead, in all; 3 unless given.
-        pin_memory: see Loader; by default where CUDA is there. True without CUDA warns.
-        timeout: seconds after which what has not been read is an error; 0: 300.
-        generator: its initial seed is `seed`.
-        seed: of the order and of all augmentation.
-        rank, world_size: instead of a DistributedSampler; by default those of the launcher, see Loader.
-        collate_fn, sampler, batch_sampler: refused, since samples are put together and chosen in C++; the message says what does the same.
-        in_order, pin_memory_device: taken, and change nothing: batches always come in order, and torch's allocator knows the device.
-        options: further ones of ffkit.Loader.
+        batch_size, shuffle, drop_last: like torch's; batch_size is per rank.
+        transform: torchvision's Compose (see `image_options`), or ImageOptions.
+        num_workers: decoding threads; 0: all cores that this process may use. There are no worker
+            processes, so `worker_init_fn` and `multiprocessing_context` are errors, and
+            `persistent_workers` has no effect.
+        prefetch_factor: number of batches to prepare ahead, in all; default 3.
+        pin_memory: see Loader; by default True with CUDA. True without CUDA gives a warning.
+        timeout: seconds after which a read that hangs is an error; 0: 300.
+        generator: its initial seed is used as `seed`.
+        seed: seed of the order and of all augmentation.
+        rank, world_size: instead of a DistributedSampler; default: from the launcher, see Loader.
+        collate_fn, sampler, batch_sampler: errors, because samples are chosen and joined in C++;
+            the message names the counterpart.
+        in_order, pin_memory_device: have no effect: batches always come in order, and torch's
+            allocator knows the device.
+        options: further options of ffkit.Loader.
 
-    `loader` is the ffkit.Loader, with statistics() and all else.
-    """
+    The attribute `loader` is the ffkit.Loader, with statistics() and so on."""
 
     def __init__(
         self,

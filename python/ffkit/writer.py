@@ -21,7 +21,7 @@ def writer_options(
     pictures: PictureOptions, *, pixels: Pixels, num_threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
     classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of Writer and ShardSink as the extension takes them. Raises ValueError for those that cannot be together."""
+    """The arguments of Writer and ShardSink for C++. Raises ValueError for contradictions."""
     if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
         raise ValueError(
             "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
@@ -42,31 +42,34 @@ def writer_options(
 
 
 class Writer:
-    """Writes one split of a data set, in the order of the calls, encoded by many threads.
+    """Writes one split of a data set, in the order of the calls. Many threads encode.
 
-        with ffkit.Writer("/fast/mine", split="train", schema={"image": "image", "label": "i64"}) as writer:
+        schema = {"image": "image", "label": "i64"}
+        with ffkit.Writer("/fast/mine", split="train", schema=schema) as writer:
             for path, label in samples:
                 writer.write({"image": path.read_bytes(), "label": label})
 
-    The split appears when the `with` block ends. When an exception leaves the block nothing stays, and after a kill readers refuse the folder
-    until the next Writer of the same split has cleaned it up. The output is the same for any number of threads.
+    The split appears when the `with` block ends. If an exception ends the block, nothing is left.
+    After a kill, readers refuse the folder until the next Writer of the same split cleans it up.
+    The output is the same for any number of threads.
 
     Schema: field names and their types,
 
-    | type                       | value                                                                                       |
-    | "image"                    | encoded bytes (JPEG, PNG, WebP, ...), ffkit.File(path), a PIL image, an array uint8 [H, W, 3], [H, W, 1], [H, W] |
-    | "string", "bytes"          | str; bytes, bytearray, memoryview, ffkit.File(path)                                          |
-    | "u8" ... "i64", "f16", "bf16", "f32", "f64" | a number; it is a column too, so that filters and samplers can use it      |
-    | "tensor[f32]", ...         | an array of NumPy or torch of exactly this dtype, of any shape; or nested lists of numbers  |
-    | "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]" | a list of any length                                 |
+    - "image": encoded bytes (JPEG, PNG, WebP, ...), ffkit.File(path), a PIL image, or an array
+      uint8 [H, W, 3], [H, W, 1] or [H, W]
+    - "string": str; "bytes": bytes, bytearray, memoryview, ffkit.File(path)
+    - "u8" ... "i64", "f16", "bf16", "f32", "f64": a number; also a column for filters and samplers
+    - "tensor[f32]", ...: an array of NumPy or torch of this dtype, of any shape; or nested lists of
+      numbers
+    - "list[image]", "list[string]", "list[bytes]", "list[tensor[f32]]": a list of any length
 
-    or ffkit.Field, so that `dataset.schema` can be given as it is. A field that a sample lacks, or that is None, is null. An item of a list that is None, or has None
-    inside, is left out, and a warning counts them.
+    or ffkit.Field, so you can pass `dataset.schema`. If a sample lacks a field, or the field is
+    None, it is null. If a list's item is None or contains None, it is left out with a warning.
 
-    Without a schema the first sample tells it: bool is u8, int i64, float f64, arrays are tensors, PIL images and the bytes of JPEG, PNG and WebP
-    are pictures, other bytes are bytes, lists of numbers are tensors; the string "id" is a column. A str that looks like the name of a picture is refused, unless
-    the sample has a picture: give ffkit.File, or a schema.
-    """
+    Without a schema, the first sample defines it: bool becomes u8, int i64, float f64; arrays and
+    lists of numbers become tensors; PIL images and the bytes of JPEG, PNG and WebP become pictures,
+    other bytes stay bytes; the string "id" is a column. If the sample has no picture, a str that
+    looks like the name of a picture is an error: give ffkit.File, or a schema."""
 
     def __init__(
         self,
@@ -88,27 +91,29 @@ class Writer:
         **pictures: Unpack[PictureOptions],
     ) -> None:
         """Args:
-            dst: the data set's folder; made when it is not there. Other splits in it are left alone. Or an address, as text: "s3://bucket/set"; records are
-                sent while they are written.
+            dst: folder of the data set, created if missing; other splits in it stay. Or an address
+                as text, "s3://bucket/set": records are sent while they are written.
             split: the name of the split, and of its folder.
-            schema: the fields; None: as the first sample has them.
-            classes: class i is what label i stands for.
+            schema: the fields; None: from the first sample.
+            classes: the class of each label.
             class_names: readable names of the same classes.
-            source: facts about where the data come from, for the manifest.
-            pixels: how pictures that come as pixels are stored: "png" (nothing is lost), "jpeg" (of jpeg_quality, smaller), "raw". One channel of whole numbers, and PIL images with a
-                palette, may be masks: they are PNGs with the same numbers in any case, and are not resized.
-            num_threads: that encode; 0: one for each core.
-            shard_size: a shard is closed when it holds this many bytes: a number, or a text such as "64M".
+            source: facts about the origin of the data, for the manifest.
+            pixels: how to store pictures that are given as pixels: "png" (lossless), "jpeg"
+                (smaller, with jpeg_quality), "raw". Arrays with one channel of whole numbers, and
+                PIL images with a palette, may be masks: they are always stored as PNGs with the
+                same numbers, and not resized.
+            num_threads: encoding threads; 0: one for each core.
+            shard_size: size of a shard: a number of bytes, or a text such as "64M".
             zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
-            max_record: longer records are refused.
-            seed: of the draw for store="smart".
-            storage_options: of the store that dst is in, such as {"profile": "partner", "storage_class": "STANDARD_IA"}; None: as the environment has them.
-            pictures: what is done to pictures: see ffkit.convert.PictureOptions. A picture that is resized becomes a JPEG, or raw.
+            max_record: longer records are an error.
+            seed: seed of the choice for store="smart".
+            storage_options: options of the store, such as {"profile": "partner", "storage_class":
+                "STANDARD_IA"}; None: from the environment.
+            pictures: see ffkit.convert.PictureOptions. Resized ones become JPEG.
 
         Raises:
-            ffkit.Error: the split is there already, another writer is at it, or the folder cannot be made.
-            ValueError: an option or the schema cannot be.
-        """
+            ffkit.Error: the split exists, another writer writes it, or the folder cannot be made.
+            ValueError: an option or the schema is invalid."""
         self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields: list[FieldType] | None = None
@@ -118,7 +123,8 @@ class Writer:
         self._num_samples = 0
         self._left_out = LeftOut()
         self._options = writer_options(
-            pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+                pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd,
+                max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip
         self._tells_of_numbers = makes_jpegs_of_others(pictures) or pictures.get("store") in ("raw", "smart")
@@ -126,13 +132,13 @@ class Writer:
             self._open(parse_schema(schema))
 
     def write(self, sample: Mapping[str, object]) -> int:
-        """Hands over one sample and returns its number, from 0. Values are copied: arrays may be changed at once. Blocks while too many samples
-        wait to be encoded.
+        """Takes one sample and returns its number, from 0. Values are copied, so you may change
+        arrays at once. Blocks while too many samples wait for encoding.
 
         Raises:
-            TypeError, ValueError: a value is not what the schema says. The sample is not written, and the next one may be.
-            ffkit.Error: what an earlier sample has met, such as a broken picture: `.record` is its number. Nothing more can be written.
-        """
+            TypeError, ValueError: a value does not fit the schema. The sample is not written.
+            ffkit.Error: an earlier sample failed, for example with a broken picture; `.record` is
+                its number. Nothing more can be written."""
         if self._is_closed:
             raise ValueError("the writer is closed; make a new one")
         if self._fields is None:
@@ -147,8 +153,8 @@ class Writer:
         return number
 
     def close(self) -> SplitSummary:
-        """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error as write() does, or when nothing was written;
-        then nothing stays. A second call returns the same."""
+        """Waits until all samples are on disk, and makes the split readable. Raises ffkit.Error
+        like write(), or if no sample was written; then nothing is left. You may call it twice."""
         if self._summary is None:
             if self._is_closed:
                 raise ValueError("the writer was aborted")
@@ -175,13 +181,13 @@ class Writer:
 
     @property
     def summary(self) -> SplitSummary:
-        """What was written; ValueError before close()."""
+        """Summary of the split; ValueError before close()."""
         if self._summary is None:
             raise ValueError("the writer has not finished")
         return self._summary
 
     def __len__(self) -> int:
-        """How many samples were handed over."""
+        """Number of samples given to write()."""
         return self._num_samples
 
     def __enter__(self) -> Writer:

@@ -240,7 +240,7 @@ Augmentation augmentation_from_python(nb::handle o) {
   }
   if (auto made = from_python<Augmentation>(o)) return *std::move(made);
   throw nb::type_error(
-      fmt::format("{} is no augmentation; expected one of ffkit's, such as ColorJitter, or a "
+      fmt::format("{} is not an augmentation; expected one of ffkit's, such as ColorJitter, or a "
                   "PythonAugmentation",
                   text_of(o))
           .c_str());
@@ -248,7 +248,7 @@ Augmentation augmentation_from_python(nb::handle o) {
 
 GeometryStep step_from_python(nb::handle o) {
   if (auto made = from_python<GeometryStep>(o)) return *std::move(made);
-  throw nb::type_error(fmt::format("{} is no step of a Compose; expected a crop, a resize, a "
+  throw nb::type_error(fmt::format("{} is not a step of a Compose; expected a crop, a resize, a "
                                    "flip or another of ffkit's, such as RandomRotation",
                                    text_of(o))
                            .c_str());
@@ -263,7 +263,7 @@ ImageTransform transform_from_python(nb::handle o) {
             .c_str());
   }
   throw nb::type_error(
-      fmt::format("{} is no transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, "
+      fmt::format("{} is not a transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, "
                   "RandomCrop, ResizeCrop, ScalePad or a Compose of steps",
                   text_of(o))
           .c_str());

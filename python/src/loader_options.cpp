@@ -252,7 +252,7 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
   }
   if (name == "PythonField") return make_python_decoder(schema, spec, batch_field);
   throw nb::type_error(
-      fmt::format("{} is no field of a batch; expected ImageField, ImagesField, PictureField, "
+      fmt::format("{} is not a field of a batch; expected ImageField, ImagesField, PictureField, "
                   "MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField, "
                   "InstanceMasksField, FramesField, "
                   "FrameNumbersField, IntegerField, CopyField, TextField, ValidField, "

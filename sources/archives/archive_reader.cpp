@@ -76,7 +76,7 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
                        raw == nullptr ? "?" : raw, why);
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
-  if (!is_utf8(raw)) refuse("has a name that is no UTF-8 text");
+  if (!is_utf8(raw)) refuse("has a name that is not UTF-8 text");
   const fs::path path(raw);
   if (path.is_absolute()) refuse("has an absolute path");
   if (std::ranges::find(path, "..") != path.end()) refuse("leads out of the archive by '..'");
@@ -88,7 +88,7 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
                     symlink == nullptr ? archive_entry_hardlink(entry) : symlink));
   }
   const auto type = archive_entry_filetype(entry);
-  if (type != AE_IFREG && type != AE_IFDIR) refuse("is no plain file");
+  if (type != AE_IFREG && type != AE_IFDIR) refuse("is not a plain file");
   if (archive_entry_sparse_count(entry) > 0) refuse("is a sparse file");
   return path.lexically_normal().string();
 }

@@ -111,7 +111,7 @@ class GzipDecoder : public CompressedStream::Decoder {
     if (num_members_++ > 0 && *stream_.next_in != 0x1F) {
       do {
         for (; stream_.avail_in > 0; --stream_.avail_in, ++stream_.next_in) {
-          if (*stream_.next_in != 0) chunks_.fail("has something else behind its gzip data");
+          if (*stream_.next_in != 0) chunks_.fail("has something else after its gzip data");
         }
       } while (refill());
       return false;
@@ -253,7 +253,7 @@ class FilterDecoder : public CompressedStream::Decoder {
           std::span(rest).first(static_cast<size_t>(std::min<int64_t>(end - at, std::ssize(rest))));
       file_.read_at(at, piece);
       if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
-        chunks_.fail(fmt::format("has something else behind its {}", content_name(kind_)));
+        chunks_.fail(fmt::format("has something else after its {}", content_name(kind_)));
       }
       at += std::ssize(piece);
     }

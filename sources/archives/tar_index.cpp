@@ -216,7 +216,7 @@ void refuse_other_kinds(const InputFile& file, FileRange range, const std::strin
       });
   const std::string remedy =
       is_twice ? "it was compressed twice: decompress it once" : content_remedy(kind);
-  throw source_error(name, ErrorCode::unsupported, "is {}, and not a plain tar archive{}{}",
+  throw source_error(name, ErrorCode::unsupported, "is {}, not a plain tar archive{}{}",
                      content_name(kind), remedy.empty() ? "" : "; ", remedy);
 }
 
@@ -276,11 +276,10 @@ void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark
     const auto block = static_cast<size_t>((end - chunk.begin()) / kBlockBytes * kBlockBytes);
     if (has_magic(std::span(chunk).subspan(block)) &&
         !are_leftovers(file, range, mark, at + static_cast<int64_t>(block))) {
-      throw Error(
-          ErrorCode::unsupported,
-          "another archive begins behind the end of this one, and its members would be left "
-          "out; give both as files of their own, or join them with tar --concatenate",
-          {.path = name, .offset = at + static_cast<int64_t>(block)});
+      throw Error(ErrorCode::unsupported,
+                  "another archive begins after the end of this one, and its members would be left "
+                  "out; give both as separate files, or join them with tar --concatenate",
+                  {.path = name, .offset = at + static_cast<int64_t>(block)});
     }
     return;  // neither padding nor a member: what readers of tar pass over
   }
@@ -305,7 +304,7 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
   }
   file.read_at(range.offset + mark, block);
   if (!std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; })) {
-    cut_short(name, "there is no end-of-archive mark behind the last member", mark);
+    cut_short(name, "there is no end-of-archive mark after the last member", mark);
   }
   refuse_joined_archives(file, range, mark, name);
 }

@@ -21,7 +21,7 @@ namespace ffkit {
 inline std::string arrow_name(const ArrowSchema& schema) {
   std::string name = schema.name == nullptr ? "" : schema.name;
   if (!is_utf8(name)) {
-    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is no UTF-8",
+    throw error_of(ErrorCode::corrupt, "its column '{}' has a name that is not UTF-8",
                    printable(name));
   }
   return name;
@@ -33,7 +33,8 @@ inline bool arrow_bit(const void* bitmap, int64_t index) {
 }
 
 inline bool is_arrow_null(const ArrowArray& array, int64_t index) {
-  if (array.null_count == 0 || array.n_buffers == 0 || array.buffers[0] == nullptr) return false;
+  if (array.n_buffers == 0) return true;  // of the type null
+  if (array.null_count == 0 || array.buffers[0] == nullptr) return false;
   return !arrow_bit(array.buffers[0], array.offset + index);
 }
 

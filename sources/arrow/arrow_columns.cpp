@@ -270,6 +270,10 @@ class ColumnFinder {
                     DType::u8, format);
     }
     leave_out(name, type_name(format), format == "n");
+    if (format != "n") return;
+    place.leaf = ArrowLeaf::nothing;
+    place.depth = depth_of(place.steps);
+    found_.left_out.back().place = std::move(place);
   }
 
   // What Arrow calls numbers and booleans; texts and bytes are alike, whatever their offsets.

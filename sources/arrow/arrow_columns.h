@@ -24,7 +24,7 @@
 
 namespace ffkit {
 
-enum class ArrowLeaf : uint8_t { number, boolean, text, bytes };
+enum class ArrowLeaf : uint8_t { number, boolean, text, bytes, nothing };
 
 // From an array to an array below it.
 struct ArrowStep {
@@ -67,8 +67,9 @@ struct ArrowColumn {
 // A column that no field can hold.
 struct ArrowLeftOut {
   std::string name;
-  std::string what;      // "decimal numbers"
-  bool is_null = false;  // of type null: whatever other files have there, this one has nothing
+  std::string what;       // "decimal numbers"
+  bool is_null = false;   // of type null: whatever other files have there, this one has nothing
+  ArrowPlace place = {};  // of lists of it, which may be empty; others have no depth
   bool operator==(const ArrowLeftOut&) const = default;
 };
 
@@ -88,7 +89,8 @@ enum class ArrowBytes : uint8_t {
 
 // Sets `value` to what stands in row `row` of `batch`, of a file where the column is at `place`. A
 // list of numbers of 8 bits that is a picture is its bytes. Items of a list that are null, or have
-// a null in them, are left out. Throws Error(invalid_argument), without a path, for lists that are
+// a null in them, are left out. A list of fixed size means nothing without one of them, so with a
+// null in it the value is null. Throws Error(invalid_argument), without a path, for lists that are
 // not regular where all should be.
 void read_arrow_value(const ArrowColumn& column, const ArrowPlace& place, const ArrowArray& batch,
                       int64_t row, RowValue& value, SampleBuffers& buffers,

@@ -244,10 +244,10 @@ struct ArrowSamples::Impl {
                           takes_format(leaf_format(schema, column->place)) &&
                           takes_column(field, *column, !shape.empty());
     if (!is_taken) {
-      throw column_error(field.name,
-                         fmt::format("the column '{}', of type '{}' of Arrow, is none for a field "
-                                     "of type {}",
-                                     field.name, schema.format, type_of(field)));
+      throw column_error(
+          field.name,
+          fmt::format("the column '{}', of type '{}' of Arrow, does not fit a field of type {}",
+                      field.name, schema.format, type_of(field)));
     }
     const DType dtype = column->column.field.dtype;
     column->column.field = field;

@@ -20,6 +20,7 @@ struct ItemRange {
   int64_t begin = 0;
   int64_t end = 0;
   bool is_null = false;
+  bool is_fixed = false;  // the outermost list has a fixed size
   // Of each list on the way: the lengths of the lists.
   std::vector<std::vector<int64_t>> lengths;
   // Of a list: which of its items have a null in them. Empty: none of them.
@@ -73,6 +74,7 @@ ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row
     } else {
       std::vector<int64_t> lengths;
       lengths.reserve(static_cast<size_t>(last - first));
+      if (range.lengths.empty()) range.is_fixed = step.fixed_size > 0;
       if (step.fixed_size > 0) {
         lengths.assign(static_cast<size_t>(last - first), step.fixed_size);
         range.begin = first * step.fixed_size;
@@ -93,9 +95,13 @@ ItemRange items_of(const ArrowPlace& place, const ArrowArray& batch, int64_t row
   return range;
 }
 
-// Leaves out the items that have a null in them.
+// Leaves out the items that have a null in them; of a list of fixed size, the whole list.
 void leave_out_nulls(ItemRange& range) {
   if (range.has_null.empty()) return;
+  if (range.is_fixed) {
+    range.is_null = true;
+    return;
+  }
   const std::vector<size_t> owners = owners_of(range.lengths);
   range.left.emplace();
   for (size_t i = 0; i < owners.size(); ++i) {
@@ -140,8 +146,9 @@ std::span<const std::byte> numbers_of(ArrowLeaf leaf, DType dtype, const ItemRan
   }
   const size_t width = size_of(dtype);
   const std::span<std::byte> out = buffers.bytes(count * width);
+  if (count == 0) return out;
   const auto* const from = static_cast<const std::byte*>(range.array->buffers[1]);
-  if (count > 0 && !range.left) {
+  if (!range.left) {
     std::memcpy(out.data(), from + static_cast<size_t>(place_of(0)) * width, out.size());
   } else {
     for (size_t i = 0; i < count; ++i) {
@@ -209,14 +216,12 @@ void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& ra
     auto shape = shape_of_lists(range);
     if (!shape) throw Error(ErrorCode::invalid_argument, "its lists are of different lengths");
     if (shape->front() == 0 && !column.empty_shape.empty()) shape = column.empty_shape;
-    if (!column.fixed_shape.empty()) {
-      if (range.left) throw Error(ErrorCode::invalid_argument, "its tensor has a null in it");
-      shape = column.fixed_shape;
-    }
+    if (!column.fixed_shape.empty()) shape = column.fixed_shape;
     return value.set_tensor({field.dtype, *shape, numbers});
   }
   // A list of tensors: one for each item of the outermost list.
   value.is_null = false;
+  if (range.size() == 0 && range.lengths.size() == 1) return;  // of nothing
   size_t begin = 0;
   for (const int64_t length : range.lengths[1]) {
     const size_t num_bytes = static_cast<size_t>(length) * size_of(field.dtype);
@@ -228,8 +233,10 @@ void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& ra
 void read_range(const ArrowColumn& column, const ArrowPlace& place, const ItemRange& range,
                 RowValue& value, SampleBuffers& buffers, ArrowBytes bytes) {
   if (range.is_null) return;
-  if (place.leaf == ArrowLeaf::number || place.leaf == ArrowLeaf::boolean) {
-    return read_numbers(column, place.leaf, range, value, buffers);
+  // Lists of nothing are lists of what other files have.
+  const ArrowLeaf leaf = place.leaf == ArrowLeaf::nothing ? column.place.leaf : place.leaf;
+  if (leaf == ArrowLeaf::number || leaf == ArrowLeaf::boolean) {
+    return read_numbers(column, leaf, range, value, buffers);
   }
   value.is_null = false;
   const auto at = [&](int64_t i) {
@@ -270,8 +277,8 @@ struct BadItems {
 std::optional<std::vector<int64_t>> nested_shape(const ArrowPlace& place, const ArrowArray& batch,
                                                  int64_t row) {
   ItemRange range = items_of(place, batch, row);
-  if (range.is_null) return std::vector<int64_t>();
   leave_out_nulls(range);
+  if (range.is_null) return std::vector<int64_t>();
   return shape_of_lists(range);
 }
 
@@ -297,6 +304,11 @@ void read_arrow_row(std::span<const ArrowColumn> columns, std::span<const ArrowP
     const std::vector<bool>& has_null = ranges[i].has_null;
     if (has_null.empty()) continue;
     const std::string& name = columns[i].column.field.name;
+    if (ranges[i].is_fixed) {
+      buffers.leave_out(fmt::format(
+          "column '{}': a list of fixed size has a null in it, so the field is null", name));
+      continue;
+    }
     const auto known = std::ranges::find_if(
         bad, [&](const BadItems& items) { return items.are_of(*places[i], ranges[i]); });
     if (known == bad.end()) {
@@ -316,7 +328,8 @@ void read_arrow_row(std::span<const ArrowColumn> columns, std::span<const ArrowP
   for (size_t i = 0; i < columns.size(); ++i) {
     if (places[i] == nullptr) continue;
     for (const BadItems& items : bad) {
-      if (items.are_of(*places[i], ranges[i])) ranges[i].has_null = items.is_bad;
+      if (!ranges[i].is_fixed && items.are_of(*places[i], ranges[i]))
+        ranges[i].has_null = items.is_bad;
     }
     leave_out_nulls(ranges[i]);
     in_column(columns[i].column.field.name, [&] {

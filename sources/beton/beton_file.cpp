@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
-#include "numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 
 namespace ffkit {
 namespace {
@@ -80,8 +80,8 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   const auto length = load_le<uint64_t>(rest.data());
   const std::span<const std::byte> text = rest.subspan(sizeof(uint64_t));
   if (length > text.size()) {
-    throw error_of(ErrorCode::corrupt, "its type's description has {} bytes, and {} fit in", length,
-                   text.size());
+    throw error_of(ErrorCode::corrupt, "the description of its type has {} bytes, but only {} fit",
+                   length, text.size());
   }
   field.dtype = dtype_of_json({reinterpret_cast<const char*>(text.data()), length});
 }
@@ -106,7 +106,7 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
                      uint16_t version) {
   const ContentKind kind = content_kind(head);
   if (kind != ContentKind::unknown) {
-    return source_error(path, ErrorCode::unsupported, "is {}, and no beton file of FFCV",
+    return source_error(path, ErrorCode::unsupported, "is {}, not a beton file of FFCV",
                         content_name(kind));
   }
   if (is_other_version) {
@@ -115,7 +115,7 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
                         "with FFCV 1.0",
                         version, kBetonVersion);
   }
-  return source_error(path, ErrorCode::unsupported, "is no beton file of FFCV");
+  return source_error(path, ErrorCode::unsupported, "is not a beton file of FFCV");
 }
 
 }  // namespace
@@ -139,25 +139,24 @@ BetonFile::BetonFile(const fs::path& path, int64_t num_bytes, const ReadBytes& r
   const auto num_samples = load_le<uint64_t>(head.data() + 8);
   const auto allocations = load_le<uint64_t>(head.data() + 16);
   if (allocations == 0) {
-    throw source_error(
-        path, ErrorCode::corrupt,
-        "was not written to its end: it has no table of allocations; write it again");
+    throw source_error(path, ErrorCode::corrupt,
+                       "is incomplete: it has no table of allocations; write it again");
   }
   if (allocations > static_cast<uint64_t>(num_bytes)) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations is at byte {}, and it has {}; get "
-                       "the file again",
+                       "is cut short: its table of allocations is at byte {}, but the file has {} "
+                       "bytes; get the file again",
                        allocations, num_bytes);
   }
   const size_t rows_at = kBetonHeaderBytes + num_fields * kBetonFieldBytes;
   if (rows_at > allocations) {
-    throw source_error(path, ErrorCode::corrupt, "is damaged: its {} fields do not fit in",
-                       num_fields);
+    throw source_error(path, ErrorCode::corrupt,
+                       "is damaged: its {} fields do not fit into the file", num_fields);
   }
   read_fields(path, num_fields, read);
   if (num_samples > (allocations - rows_at) / row_bytes_) {
-    throw source_error(path, ErrorCode::corrupt, "is damaged: the rows of {} samples do not fit in",
-                       num_samples);
+    throw source_error(path, ErrorCode::corrupt,
+                       "is damaged: the rows of {} samples do not fit into the file", num_samples);
   }
   num_samples_ = static_cast<int64_t>(num_samples);
   rows_.resize(num_samples * row_bytes_);
@@ -209,8 +208,8 @@ void BetonFile::read_allocations(const fs::path& path, uint64_t place, const Rea
   const uint64_t num_bytes = static_cast<uint64_t>(num_bytes_) - place;
   if (num_bytes % kBetonAllocationBytes != 0) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations ends inside of one; get the file "
-                       "again");
+                       "is cut short: its table of allocations ends in the middle of an entry; get "
+                       "the file again");
   }
   constexpr uint64_t kTableBlockBytes = kBetonAllocationBytes << 16;
   std::vector<std::byte> block;
@@ -273,16 +272,16 @@ BetonValue BetonFile::value(int64_t sample, size_t field) const {
   value.width = load_le<uint16_t>(at + 1);
   value.height = load_le<uint16_t>(at + 3);
   if (mode > 1 || value.width == 0 || value.height == 0) {
-    throw error_of(ErrorCode::corrupt,
-                   "is a picture of {} x {} pixels in the form {}; a sample that FFCV could not "
-                   "write has none",
-                   value.width, value.height, mode);
+    throw error_of(
+        ErrorCode::corrupt,
+        "is a picture of {} x {} pixels in the form {}; FFCV could not write this sample",
+        value.width, value.height, mode);
   }
   value.is_raw = mode == 1;
   value.data = range(place, allocated(place));
   const int64_t raw_bytes = int64_t{3} * value.width * value.height;
   if (value.is_raw && value.data.num_bytes != raw_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes of {} x {} pixels, which are {}",
+    throw error_of(ErrorCode::corrupt, "has {} bytes, but {} x {} pixels need {}",
                    value.data.num_bytes, value.width, value.height, raw_bytes);
   }
   return value;

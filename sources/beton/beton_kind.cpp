@@ -75,11 +75,10 @@ class BetonRows final : public FileRows {
         const BetonValue value = file.value(row - first[number], i);
         num_bytes += value.data.num_bytes;
         if (num_bytes > this->options().max_row_bytes) {
-          throw error_of(
-              ErrorCode::unsupported,
-              "has more than the {} bytes that a sample may have; take it away, or raise "
-              "the limit with {}",
-              this->options().max_row_bytes, option_name("max_sample_bytes"));
+          throw error_of(ErrorCode::unsupported,
+                         "has more than the {} bytes that a sample may have; remove it, or raise "
+                         "the limit with {}",
+                         this->options().max_row_bytes, option_name("max_sample_bytes"));
         }
         set_value(split, number, fields[i], value, values[i], buffers);
       } catch (const Error& error) {

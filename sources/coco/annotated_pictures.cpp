@@ -194,7 +194,7 @@ class AnnotatedPictures : public ListedSource {
       categories_ = std::move(categories);
     } else if (categories != categories_) {
       throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                         "has other categories than '{}'; convert them apart, by {}",
+                         "has other categories than '{}'; convert them separately, by {}",
                          splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, split.from.annotations);
@@ -205,7 +205,7 @@ class AnnotatedPictures : public ListedSource {
     const auto num_bare = split.labels ? 0 : std::ranges::count_if(split.taken, is_bare);
     if (num_bare > 0) {
       notes_.push_back(
-          fmt::format("{}: {} of {} pictures have no annotation and are taken with none",
+          fmt::format("{}: {} of {} pictures have no annotation and are kept without any",
                       split.from.annotations.string(), num_bare, split.taken.size()));
     }
     infos_.push_back(std::move(info));
@@ -227,7 +227,7 @@ class AnnotatedPictures : public ListedSource {
       if ((file.*ids).is_empty() || (first.file.*ids).is_empty()) continue;
       throw source_error(annotations, ErrorCode::invalid_argument,
                          "has other ids of {} than '{}', numbers in one and texts in the other; "
-                         "write both alike, or convert them apart, by {}",
+                         "write both alike, or convert them separately, by {}",
                          of, first.from.annotations.string(), option_name("annotations"));
     }
   }
@@ -401,12 +401,14 @@ class AnnotatedPictures : public ListedSource {
     if (own == PixelSize{}) return;  // a broken picture that is kept: no masks
     if (has_size(picture) &&
         own != PixelSize{static_cast<int>(picture.width), static_cast<int>(picture.height)}) {
-      throw error_at(from.from.images / picture.file_name, ErrorCode::invalid_argument,
-                     "is {} x {} pixels, but {} x {} by its annotations, so its masks do not fit",
-                     own.width, own.height, picture.width, picture.height)
-          .with_remedy("correct that, or leave such pictures out with " +
-                       option_set("bad_samples", "skip") + "; where EXIF data turn them, say " +
-                       option_set("exif", "apply"));
+      throw error_at(
+          from.from.images / picture.file_name, ErrorCode::invalid_argument,
+          "is {} x {} pixels, but {} x {} according to its annotations, so its masks do not fit",
+          own.width, own.height, picture.width, picture.height)
+          .with_remedy(
+              "correct that, or leave such pictures out with " + option_set("bad_samples", "skip") +
+              "; where EXIF data turn them, say " +
+              option_set("exif", storer_.storage().exif == ExifUse::apply ? "ignore" : "apply"));
     }
     CocoMasks masks = paint_coco_masks(from.annotations.get(), file, at, own, set_.masks, buffers);
     for (auto* mask : {&masks.semantic, &masks.instances}) {

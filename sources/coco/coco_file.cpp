@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/option_names.h>
 #include <ffkit/image/geometry_steps.h>
 
 #include "converter/input/source_error.h"
@@ -33,7 +32,7 @@ std::string coco_text(const dom::object& object, std::string_view key) {
   if (!find_member(object, key, value)) invalid(fmt::format("has no '{}'", key));
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {
-    invalid(fmt::format("'{}': {} is no text", key, json_excerpt(value)));
+    invalid(fmt::format("'{}': {} is not text", key, json_excerpt(value)));
   }
   return std::string(text);
 }
@@ -74,32 +73,38 @@ std::string end_of_url(std::string url) {
   return before == std::string::npos ? url : url.substr(before + 1);
 }
 
-// Takes the numbers that `object` has under the name of `numbers`; empty arrays count as none.
-void add_numbers(const dom::object& object, CocoNumbers& numbers) {
+size_t stride_of(std::span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), size_t{1}, std::multiplies<>());
+}
+
+// Takes the numbers that `object` has under the name of `numbers`; empty arrays count as none. For
+// what is no number there are zeros, points that are not labelled. Returns why, or nothing.
+std::string add_numbers(const dom::object& object, CocoNumbers& numbers) {
   dom::element value;
-  if (!find_member(object, numbers.name, value)) return;
+  if (!find_member(object, numbers.name, value)) return {};
   const std::vector<int64_t> shape = json_shape(value);
-  if (!shape.empty() && shape.back() == 0) return;
+  if (!shape.empty() && shape.back() == 0) return {};
   if (numbers.count++ == 0) numbers.shape = shape;
   if (shape != numbers.shape) {
     numbers.is_uneven = true;
     std::vector<float>().swap(numbers.values);
   }
-  if (numbers.is_uneven) return;
+  if (numbers.is_uneven) return {};
+  const size_t before = numbers.values.size();
   try {
     append_numbers(value, std::span(std::as_const(numbers.shape)), numbers.values);
   } catch (const Error& error) {
-    invalid(fmt::format("'{}': {}", numbers.name, error.what()));
+    numbers.values.resize(before);
+    numbers.values.resize(before + stride_of(shape));
+    return fmt::format("has zeros as '{}': {}", numbers.name, error.what());
   }
+  return {};
 }
 
 class CocoReader {
  public:
-  CocoReader(const InputFile& file, bool allow_missing, bool is_panoptic)
-      : path_(file.path()),
-        allow_missing_(allow_missing),
-        is_panoptic_(is_panoptic),
-        input_(file) {}
+  CocoReader(const InputFile& file, bool is_panoptic)
+      : path_(file.path()), is_panoptic_(is_panoptic), input_(file) {}
 
   CocoFile read() {
     const std::array tables = {
@@ -120,6 +125,12 @@ class CocoReader {
       throw source_error(path_, ErrorCode::invalid_argument,
                          "has no 'images': is it a COCO file of instances or keypoints?");
     }
+    if (file_.annotations.size() == 0 && !file_.left_out.empty() && !file_.has_categories) {
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "has no box in any of its {} annotations, and no 'categories': is it a "
+                         "COCO file of instances or keypoints?",
+                         file_.left_out.size());
+    }
     sort_annotations();
     if (is_panoptic_) {
       name_panoptic_files();
@@ -139,9 +150,8 @@ class CocoReader {
   }
   void begin_annotations() {
     file_.annotations = {};
-    file_.without_area.clear();
+    file_.left_out.clear();
     panoptic_name_of_.clear();
-    num_without_box_ = 0;
   }
   void begin_categories() {
     file_.categories.clear();
@@ -151,7 +161,7 @@ class CocoReader {
   void add_picture(const dom::object& object) {
     CocoPicture picture{.id = file_.picture_ids.take(object, "id")};
     if (!picture_of_.emplace(picture.id, file_.pictures.size()).second) {
-      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
+      invalid("appears twice; remove one of the two (pycocotools would use the last)");
     }
     dom::element name;
     dom::element url;
@@ -165,19 +175,21 @@ class CocoReader {
     picture.width = coco_side(object, "width");
     picture.height = coco_side(object, "height");
     file_.pictures.push_back(std::move(picture));
-    for (CocoNumbers& numbers : file_.picture_arrays) add_numbers(object, numbers);
+    for (CocoNumbers& numbers : file_.picture_arrays) {
+      if (const std::string fault = add_numbers(object, numbers); !fault.empty()) invalid(fault);
+    }
   }
 
   void add_category(const dom::object& object) {
     const int64_t id = file_.category_ids.take(object, "id");
     std::string name = coco_text(object, "name");
     if (name.find("\xEF\xBF\xBD") != std::string::npos) {
-      file_.notes.push_back(
-          fmt::format("{}: category {} is called '{}'; U+FFFD stands for what is no Unicode",
-                      path_.string(), file_.category_ids.json(id), name));
+      file_.notes.push_back(fmt::format(
+          "{}: category {} is called '{}'; U+FFFD replaces characters that are not Unicode",
+          path_.string(), file_.category_ids.json(id), name));
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
-      invalid("is there twice; remove one of the two, of which pycocotools would take the last");
+      invalid("appears twice; remove one of the two (pycocotools would use the last)");
     }
   }
 
@@ -191,13 +203,13 @@ class CocoReader {
       invalid("has no list 'segments_info': is it a panoptic file?");
     }
     if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
-      invalid(fmt::format("is the second one of picture {}; remove one of the two",
+      invalid(fmt::format("is a second one of picture {}; remove one of the two",
                           file_.picture_ids.json(picture)));
     }
     for (const dom::element segment : array) {
       dom::object info;
       if (segment.get_object().get(info) != simdjson::SUCCESS) {
-        invalid(fmt::format("'segments_info': {} is no object", json_excerpt(segment)));
+        invalid(fmt::format("'segments_info': {} is not an object", json_excerpt(segment)));
       }
       add_annotation(info, picture, range);
     }
@@ -237,14 +249,14 @@ class CocoReader {
     CocoAnnotations& all = file_.annotations;
     const int64_t id = file_.annotation_ids.take(object, "id");
     dom::element value;
-    if (!has_box(object)) {
-      if (!allow_missing_) {
-        invalid("has no box in 'bbox'; give it one, or leave out annotations without a box with " +
-                option_on("allow_missing"));
-      }
-      ++num_without_box_;
-      return;
-    }
+    const Sides box = box_of(object);
+    const auto leave_out = [&](const std::string& fault) {
+      if (fault.empty()) return false;
+      file_.left_out.emplace_back(
+          picture, fmt::format("annotation {} {}", file_.annotation_ids.json(id), fault));
+      return true;
+    };
+    if (leave_out(fault_of(object, box))) return;
     const bool has_category = find_member(object, "category_id", value);
     if (all.size() > 0 && has_category == all.category_id.empty()) {
       invalid("differs from those before it in having a 'category_id'");
@@ -254,52 +266,45 @@ class CocoReader {
     }
     all.id.push_back(id);
     all.picture_id.push_back(picture);
-    add_box(object);
-    if (!is_left(object)) file_.without_area.emplace_back(0, all.size() - 1);
+    all.box.insert(all.box.end(), box.begin(), box.end());
     all.is_crowd.push_back(coco_crowd(object));
     all.element.push_back(range);
-    add_numbers(object, all.area);
-    add_numbers(object, all.num_keypoints);
-    for (CocoNumbers& numbers : all.arrays) add_numbers(object, numbers);
+    leave_out(add_numbers(object, all.area));
+    leave_out(add_numbers(object, all.num_keypoints));
+    for (CocoNumbers& numbers : all.arrays) leave_out(add_numbers(object, numbers));
   }
 
-  // Tools write an empty list for none.
-  static bool has_box(const dom::object& object) {
-    dom::element box;
-    dom::array numbers;
-    if (!find_member(object, "bbox", box)) return false;
-    return box.get_array().get(numbers) != simdjson::SUCCESS || numbers.begin() != numbers.end();
-  }
+  using Sides = std::array<float, 4>;
 
-  // What is no number is NaN, so the box has no area. NaN itself is a null here.
-  void add_box(const dom::object& object) {
-    dom::element box;
-    find_member(object, "bbox", box);
-    std::array<float, 4> sides;
-    sides.fill(std::numeric_limits<float>::quiet_NaN());
-    dom::array numbers;
-    if (box.get_array().get(numbers) == simdjson::SUCCESS && numbers.size() == sides.size()) {
-      for (size_t i = 0; i < sides.size(); ++i) {
-        double number = 0;
-        if (numbers.at(i).get_double().get(number) == simdjson::SUCCESS &&
-            std::abs(number) <= std::numeric_limits<float>::max()) {
-          sides[i] = static_cast<float>(number);
-        }
-      }
+  // Of what is no box, NaN. NaN itself is a null here.
+  static Sides box_of(const dom::object& object) {
+    Sides box;
+    box.fill(std::numeric_limits<float>::quiet_NaN());
+    if (dom::element value; find_member(object, "bbox", value)) {
+      numbers_or_nan(value, std::span<float>(box));
     }
-    file_.annotations.box.insert(file_.annotations.box.end(), sides.begin(), sides.end());
+    return box;
   }
 
-  // Of a panoptic file: whether the segment has pixels.
-  bool is_left(const dom::object& object) const {
-    const auto box = std::span(file_.annotations.box).last(4);
+  // Why an annotation of this box is left out; of a panoptic file: a segment. Empty if it stays.
+  std::string fault_of(const dom::object& object, const Sides& box) const {
+    dom::element value;
+    dom::array numbers;
+    // Tools write an empty list for none.
+    if (!find_member(object, "bbox", value) ||
+        (value.get_array().get(numbers) == simdjson::SUCCESS && numbers.begin() == numbers.end())) {
+      return "has no box in 'bbox'";
+    }
     const double left = box[0];
     const double top = box[1];
-    if (!has_area({left, top, left + box[2], top + box[3]})) return false;
-    dom::element area;
-    double number = 0;
-    return !is_panoptic_ || !find_member(object, "area", area) ||
-           area.get_double().get(number) != simdjson::SUCCESS || number > 0;
+    if (!has_area({left, top, left + box[2], top + box[3]})) {
+      return fmt::format("has no area: its box is {}", json_excerpt(value));
+    }
+    double area = 1;
+    return is_panoptic_ && find_member(object, "area", value) &&
+                   value.get_double().get(area) == simdjson::SUCCESS && !(area > 0)
+               ? "has no pixels"
+               : "";
   }
 
   // A counting sort, which keeps the file's order within a picture.
@@ -307,8 +312,6 @@ class CocoReader {
     const CocoAnnotations& all = file_.annotations;
     std::vector<size_t> picture(all.size());
     file_.first.assign(file_.pictures.size() + 1, 0);
-    std::vector<bool> is_left(all.size(), true);
-    for (const auto& [_, annotation] : file_.without_area) is_left[annotation] = false;
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = picture_of_.find(all.picture_id[i]);
       if (found == picture_of_.end()) {
@@ -324,15 +327,23 @@ class CocoReader {
                               file_.category_ids.json(all.category_id[i])));
       }
       picture[i] = found->second;
-      if (is_left[i]) ++file_.first[picture[i] + 1];
+      ++file_.first[picture[i] + 1];
     }
-    for (auto& [number, annotation] : file_.without_area) number = picture[annotation];
-    std::ranges::sort(file_.without_area);
+    for (auto& [of, what] : file_.left_out) {
+      const auto found = picture_of_.find(of);
+      if (found == picture_of_.end()) {
+        throw source_error(path_, ErrorCode::invalid_argument,
+                           "{}, and is of picture {}, which is not among the 'images'; remove it",
+                           what, file_.picture_ids.json(of));
+      }
+      of = static_cast<int64_t>(found->second);
+    }
+    std::ranges::stable_sort(file_.left_out, {}, &std::pair<int64_t, std::string>::first);
     for (size_t i = 1; i < file_.first.size(); ++i) file_.first[i] += file_.first[i - 1];
     file_.order.resize(file_.first.back());
     std::vector<size_t> next = file_.first;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (is_left[i]) file_.order[next[picture[i]]++] = i;
+      file_.order[next[picture[i]]++] = i;
     }
   }
 
@@ -345,17 +356,12 @@ class CocoReader {
     const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
     if (twice == by_id.end()) return;
     throw source_error(path_, ErrorCode::invalid_argument,
-                       "two annotations have the id {}, of which pycocotools takes the last one in "
-                       "place of both; number the annotations anew",
+                       "two annotations have the id {}(pycocotools would use the last one for "
+                       "both); give each annotation an id of its own",
                        file_.annotation_ids.json(all.id[*twice]));
   }
 
   void note_what_was_taken_otherwise() {
-    if (num_without_box_ > 0) {
-      file_.notes.push_back(fmt::format("{}: {} of {} annotations have no box; left out",
-                                        path_.string(), num_without_box_,
-                                        num_without_box_ + file_.annotations.size()));
-    }
     const auto note = [this](int64_t count, const char* what) {
       if (count == 0) return;
       file_.notes.push_back(
@@ -376,13 +382,11 @@ class CocoReader {
   }
 
   const fs::path path_;
-  const bool allow_missing_;
   const bool is_panoptic_;
   const InputFile& input_;
   CocoFile file_;
   std::unordered_map<int64_t, size_t> picture_of_;
   std::unordered_map<int64_t, std::string> panoptic_name_of_;  // by picture_ids
-  size_t num_without_box_ = 0;
 };
 
 }  // namespace
@@ -402,15 +406,15 @@ int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key)
     }
     if (is_text()) {
       refuse_id(key, fmt::format("{} is a number, but ids before it are texts such as {}; Python "
-                                 "keeps them apart, so write all of them alike",
+                                 "treats them as different, so write all of them alike",
                                  number, json(0)));
     }
     has_numbers_ = true;
     return number;
   }
   if (has_numbers_) {
-    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python keeps them "
-                               "apart, so write all of them alike",
+    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python treats them as "
+                               "different, so write all of them alike",
                                json_excerpt(value)));
   }
   const auto [found, is_new] = number_of_.try_emplace(std::string(text), std::ssize(texts_));
@@ -419,10 +423,8 @@ int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key)
 }
 
 void CocoNumbers::declare(std::vector<int64_t> of_each) {
-  size_t stride = 1;
-  for (const int64_t extent : of_each) stride *= static_cast<size_t>(extent);
   shape = std::move(of_each);
-  values.assign(stride, 0);
+  values.assign(stride_of(shape), 0);
   count = 1;
 }
 
@@ -433,20 +435,17 @@ void CocoFile::give_all_to_one() {
 }
 
 void CocoFile::say_left_out(size_t picture, SampleBuffers& buffers) const {
-  for (const auto& [number, i] : without_area) {
-    if (number != picture) continue;
-    const auto box = std::span(annotations.box).subspan(4 * i, 4);
-    buffers.leave_out(fmt::format("annotation {} has no area: its box is ({:g})",
-                                  annotation_ids.json(annotations.id[i]), fmt::join(box, ", ")));
-  }
+  const auto of_picture = std::ranges::equal_range(left_out, static_cast<int64_t>(picture), {},
+                                                   &std::pair<int64_t, std::string>::first);
+  for (const auto& [_, what] : of_picture) buffers.leave_out(what);
 }
 
 std::string CocoIds::json(int64_t number) const {
   return is_text() ? nlohmann::json(text(number)).dump() : std::to_string(number);
 }
 
-CocoFile read_coco_file(const InputFile& file, bool allow_missing, bool is_panoptic) {
-  return CocoReader(file, allow_missing, is_panoptic).read();
+CocoFile read_coco_file(const InputFile& file, bool is_panoptic) {
+  return CocoReader(file, is_panoptic).read();
 }
 
 }  // namespace ffkit

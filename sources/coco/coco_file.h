@@ -115,25 +115,24 @@ struct CocoFile {
   // The annotations of picture i are order[first[i] .. first[i + 1]), in the file's order.
   std::vector<size_t> first;
   std::vector<size_t> order;
-  // Pictures and their annotations whose box has no area, or segments without pixels: left out of
-  // `order`. Sorted.
-  std::vector<std::pair<size_t, size_t>> without_area;
+  // Annotations without a box that has an area, and segments without pixels, which are left out of
+  // all above, and arrays that are zeros instead of what is no number: each with its picture's
+  // number, sorted by it, and in words.
+  std::vector<std::pair<int64_t, std::string>> left_out;
 
   std::span<const size_t> annotations_of(size_t picture) const {
     return std::span(order).subspan(first[picture], first[picture + 1] - first[picture]);
   }
   // Of a file of one picture that has all annotations.
   void give_all_to_one();
-  // Reports those of a picture that have no area.
+  // Reports those of a picture that were left out.
   void say_left_out(size_t picture, SampleBuffers& buffers) const;
 };
 
 // Takes what pycocotools takes, or throws Error with the file, the annotation's or picture's id,
-// reason and remedy: no such JSON, no pictures, a missing or repeated id, no box, an annotation of
-// a picture or category that is not there. Annotations without a box are left out with a note with
-// `allow_missing`, those whose box has no area always. `is_panoptic`: the file is a panoptic one,
+// reason and remedy: no such JSON, no pictures, a missing or repeated id, no box at all, an
+// annotation of a picture or category that is not there. `is_panoptic`: the file is a panoptic one,
 // "segments_info" and all.
-CocoFile read_coco_file(const InputFile& file, bool allow_missing = false,
-                        bool is_panoptic = false);
+CocoFile read_coco_file(const InputFile& file, bool is_panoptic = false);
 
 }  // namespace ffkit

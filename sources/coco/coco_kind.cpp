@@ -36,7 +36,8 @@ class CocoKind final : public SourceOptions {
     table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
     table
         .add("persons", persons_.set,
-             "One record a person, with its root joint, of this set as it is published for RootNet")
+             "One record for each person, with its root joint, from this set in the form published "
+             "for RootNet")
         .set_choices(person_set_names());
     ffkit::describe(persons_, table);
   }
@@ -101,7 +102,7 @@ AnnotatedSplit read_split(CocoListing from, const CocoOptions& options,
   auto annotations = std::make_unique<InputFile>(from.annotations);
   SourceInput input = input_of(from.annotations.filename().string(), *annotations);
   const bool is_panoptic = !from.panoptic.empty();
-  CocoFile file = read_coco_file(*annotations, options.allow_missing, is_panoptic);
+  CocoFile file = read_coco_file(*annotations, is_panoptic);
   notes.insert(notes.end(), file.notes.begin(), file.notes.end());
   require_safe_names(file, from.annotations);
   std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
@@ -128,30 +129,34 @@ void describe(PersonsOptions& options, OptionTable& table) {
   table.group(kPersonsGroup);
   table
       .add("detections", options.detections,
-           "Takes the boxes of this JSON file, [{image_id, bbox, score}], to test on")
+           "Takes the boxes of this JSON file, [{image_id, bbox, score}], for a test")
       .set_stored(false);
   table
       .add("min-distance", options.min_distance,
-           "Beside the one nearest to the camera, leaves out persons nearer than this to another, "
-           "mm; 0: none")
+           "Leaves out persons nearer than this to another person, in mm, except the person "
+           "nearest to the camera; 0: none")
       .set_range(0, 1'000'000)
       .set_unset(-1, "500 of muco, 0 of others");
-  table.add("min-depth", options.min_depth, "Leaves out roots that are nearer to the camera, mm")
+  table
+      .add("min-depth", options.min_depth,
+           "Leaves out persons whose root is nearer to the camera than this, in mm")
       .set_range(0, 1'000'000)
       .set_unset(-1, "1500 of muco, 0 of others");
-  table.add("max-depth", options.max_depth, "Leaves out roots that are further away, mm; 0: none")
+  table
+      .add("max-depth", options.max_depth,
+           "Leaves out persons whose root is further away than this, in mm; 0: none")
       .set_range(0, 1'000'000)
       .set_unset(-1, "7500 of muco, none of others");
   table
       .add("box-percent", options.box_percent,
-           "What is cropped is as large as this share of the box, made square")
+           "Size of the crop, as a percentage of the box that was made square")
       .set_range(1, 1000);
   table
       .add("min-box", options.min_box,
            "Leaves out boxes with a side of fewer pixels in the picture")
       .set_range(0, 65'500);
   table.group(kHuman36mGroup);
-  table.add("protocol", options.protocol, "1: trains on subject 9 too, and tests on 11 alone")
+  table.add("protocol", options.protocol, "1: trains on subject 9, too, and tests only on 11")
       .set_range(1, 2);
   table.add("frame-step", options.frame_step, "Takes every n-th frame")
       .set_range(1, 1'000'000)

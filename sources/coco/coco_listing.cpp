@@ -185,8 +185,8 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
                                         listings.end(), listings[i].split, &CocoListing::split);
     if (same == listings.end()) continue;
     throw source_error(same->annotations, ErrorCode::invalid_argument,
-                       "is of the split '{}', as '{}' is; convert them apart, by {}", same->split,
-                       listings[i].annotations.string(), option_name("annotations"));
+                       "is of the split '{}', as '{}' is; convert them separately, by {}",
+                       same->split, listings[i].annotations.string(), option_name("annotations"));
   }
 }
 
@@ -258,7 +258,7 @@ void require_safe_names(const CocoFile& file, const fs::path& annotations) {
   for (const std::string& name : file.panoptic_names) {
     if (name.empty() || is_inside(name)) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "the panoptic PNG '{}' is not inside the folder of them", name);
+                       "the panoptic PNG '{}' is not inside their folder", name);
   }
 }
 

@@ -200,7 +200,7 @@ std::vector<int64_t> run_lengths_of_text(std::string_view text) {
     const int bits = c - '0';
     if (bits < 0 || bits > 63 || count == kMaxCharacters) {
       throw Error(ErrorCode::invalid_argument,
-                  "the text of its 'counts' is none that pycocotools writes");
+                  "the text of its 'counts' is not one that pycocotools writes");
     }
     number += int64_t{bits & 31} << (5 * count++);
     if ((bits & 32) != 0) continue;
@@ -239,7 +239,7 @@ std::vector<PixelRun> runs_of_segmentation(
   for (const simdjson::dom::element polygon : polygons) {
     simdjson::dom::array numbers;
     if (polygon.get_array().get(numbers) != simdjson::SUCCESS) {
-      throw error_of(ErrorCode::invalid_argument, "{} is no polygon, [x, y, x, y, ...]",
+      throw error_of(ErrorCode::invalid_argument, "{} is not a polygon, [x, y, x, y, ...]",
                      json_excerpt(polygon));
     }
     try {

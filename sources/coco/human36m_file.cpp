@@ -97,7 +97,7 @@ class SubjectReader {
       return;
     }
     if (!out_.picture_of.emplace(id, out_.pictures.size()).second) {
-      throw Error(ErrorCode::invalid_argument, "is there twice");
+      throw Error(ErrorCode::invalid_argument, "appears twice");
     }
     frames_[id] = {out_.pictures.size(), json.integer("cam_idx"), json.integer("action_idx"),
                    json.integer("subaction_idx"), frame};

@@ -82,7 +82,7 @@ class PersonReader {
 
   void add_picture(const PersonJson& json, int64_t id) {
     if (!file_.picture_of.emplace(id, file_.pictures.size()).second) {
-      throw Error(ErrorCode::invalid_argument, "is there twice");
+      throw Error(ErrorCode::invalid_argument, "appears twice");
     }
     PersonPicture picture{.id = id,
                           .file_name = json.text("file_name"),
@@ -219,7 +219,7 @@ class PersonReader {
 }  // namespace
 
 PersonJson::PersonJson(simdjson::dom::element value) {
-  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is no object");
+  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is not an object");
 }
 
 bool PersonJson::has(std::string_view name) const {
@@ -247,7 +247,7 @@ int64_t PersonJson::integer(std::string_view name) const {
 std::string PersonJson::text(std::string_view name) const {
   std::string_view value;
   if (at(name).get_string().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is no text", name));
+    refuse_member(fmt::format("'{}' is not text", name));
   }
   return std::string(value);
 }
@@ -259,7 +259,7 @@ bool PersonJson::is_true(std::string_view name) const {
 PersonJson PersonJson::object(std::string_view name) const {
   simdjson::dom::object value;
   if (at(name).get_object().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is no object", name));
+    refuse_member(fmt::format("'{}' is not an object", name));
   }
   return PersonJson(value);
 }
@@ -278,7 +278,8 @@ std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
                               what.empty() ? "" : " ", what));
   }
   for (const double value : out) {
-    if (!std::isfinite(value)) refuse_member(fmt::format("'{}' holds what is not finite", name));
+    if (!std::isfinite(value))
+      refuse_member(fmt::format("'{}' has a number that is not finite", name));
   }
   return out;
 }
@@ -295,7 +296,7 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
     const auto begin = [&file, name, is_there = false]() mutable {
       if (is_there) {
         throw source_error(file.path(), ErrorCode::invalid_argument,
-                           "has '{}' twice, of which Python would take the last; remove one", name);
+                           "has '{}' twice(Python would use the last one); remove one", name);
       }
       is_there = true;
     };
@@ -348,7 +349,7 @@ std::vector<PersonDetection> read_person_detections(const fs::path& path,
   simdjson::dom::array array;
   const auto error = load_json(parser, path).get_array().get(array);
   if (error != simdjson::SUCCESS) {
-    throw source_error(path, ErrorCode::corrupt, "is no JSON array of detections: {}",
+    throw source_error(path, ErrorCode::corrupt, "is not a JSON array of detections: {}",
                        problem_of_json(path, error));
   }
   std::vector<PersonDetection> out;
@@ -358,7 +359,7 @@ std::vector<PersonDetection> read_person_detections(const fs::path& path,
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
                     "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "
-                    "enlarged already; give the file of detections that it was made of");
+                    "enlarged already; give the file of detections from which it was made");
       }
       out.push_back({.image_id = json.integer("image_id"),
                      .box = json.box(),

@@ -82,7 +82,7 @@ PersonsOptions resolved(PersonsOptions options) {
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} has no effect on {}, of which all valid persons are taken; leave it out",
+                   "{} has no effect on {}, because all its valid persons are used; leave it out",
                    option_name("min_distance"), options.set);
   }
   if (options.set == "human36m" && !options.annotations.empty()) {
@@ -182,8 +182,8 @@ class Persons : public ListedSource {
       const auto [width, height] = made.size;
       if (width != picture.width || height != picture.height) {
         throw error_of(ErrorCode::invalid_argument,
-                       "is {} x {} pixels, but {} x {} by its annotations, so that boxes and "
-                       "joints do not fit",
+                       "is {} x {} pixels, but {} x {} according to its annotations, so that boxes "
+                       "and joints do not fit",
                        width, height, picture.width, picture.height);
       }
       return made;
@@ -323,7 +323,7 @@ class Persons : public ListedSource {
     }
     if (split.chosen.empty()) {
       throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                         "has no person to take; left out: {}",
+                         "has no person that can be used; left out: {}",
                          reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
     }
     if (!reasons.empty()) {

@@ -100,7 +100,7 @@ class DemoKind final : public SourceOptions {
   }
 
   void describe(OptionTable& table) override {
-    std::string what = "What is made. pictures: pictures of classes";
+    std::string what = "Kind of data. pictures: pictures of classes";
     std::vector<std::string> kinds = {kPictures};
     for (const Part& part : parts_) {
       what += fmt::format("; {}: {}", part.kind.name, part.kind.what);
@@ -163,8 +163,8 @@ std::unique_ptr<Source> make_demo(const DemoOptions& options, const ConvertOptio
 SourceKind demo_kind() {
   return {.name = "demo",
           .description =
-              "Made-up data that a model can learn, for trying things out: pictures of "
-              "classes, a nuScenes set, or people",
+              "Made-up data that a model can learn, to try things out: pictures of classes, a "
+              "nuScenes set, or people",
           .example =
               "/tmp/demo --classes 10 --images 2000\n"
               "  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12",

@@ -166,7 +166,7 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
   // A .json beside texts may be about them.
   if (!json.empty() && !texts.empty() && !has_lines) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "holds .json files ({}, ...) and .txt files ({}, ...); say with {} or {} "
+                       "holds .json files ({}, ...) and .txt files ({}, ...); choose with {} or {} "
                        "which are the documents",
                        json.front().filename().string(), texts.front().filename().string(),
                        option_set("ending", ".json"), option_set("ending", ".txt"));
@@ -185,9 +185,8 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
       path, others.empty() || !query.ending.empty() ? ErrorCode::not_found : ErrorCode::unsupported,
       "holds no {} files, at any depth{}{}", wanted,
       others.empty() ? "" : fmt::format(", but {}", told_by_ending(others)),
-      query.takes_texts
-          ? fmt::format("; say with {} how the names of texts end", option_name("ending"))
-          : "");
+      query.takes_texts ? fmt::format("; give the ending of texts with {}", option_name("ending"))
+                        : "");
 }
 
 SplitFiles by_names(const std::vector<fs::path>& files, const std::string& ending) {

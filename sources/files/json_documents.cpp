@@ -160,11 +160,11 @@ void JsonDocuments::end_document(int64_t end) {
 }
 
 void JsonDocuments::fail(std::string_view what, int64_t offset) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("is not the JSON it should be: {} is expected, and something else is "
-                          "there",
-                          what),
-              {.offset = offset});
+  throw Error(
+      ErrorCode::corrupt,
+      fmt::format("is not the JSON it should be: {} is expected, but something else is there",
+                  what),
+      {.offset = offset});
 }
 
 JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head) {

@@ -181,10 +181,9 @@ std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names)
     const std::string name = file.filename().string();
     const auto [other, is_new] = name_of_stem.emplace(stem_of(file, names), name);
     if (is_new) continue;
-    throw source_error(
-        folder, ErrorCode::invalid_argument,
-        "'{}' and '{}' are one shard by their names, compressed or not; take one away",
-        other->second, name);
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "'{}' and '{}' are one shard by their names, compressed or not; remove one",
+                       other->second, name);
   }
   return files;
 }

@@ -109,9 +109,8 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
   }
   const std::string remedy = content_remedy(kind);
   const bool is_packed = CompressedStream::takes(kind);
-  throw source_error(file, ErrorCode::unsupported, "is {} and no {} in UTF-8{}{}",
-                     content_name(kind), rules.is_json ? "JSON" : "text",
-                     is_packed || !remedy.empty() ? "; " : "",
+  throw source_error(file, ErrorCode::unsupported, "is {}, not {} in UTF-8{}{}", content_name(kind),
+                     rules.is_json ? "JSON" : "text", is_packed || !remedy.empty() ? "; " : "",
                      !is_packed ? remedy
                      : plain_name(file) != in_lower_case(name_of_file(file))
                          ? "it was compressed twice: decompress it once"
@@ -218,13 +217,13 @@ std::vector<std::string> read_class_list(const fs::path& path) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is no UTF-8 text; it must have one class a line");
+                       "is not UTF-8 text; it must have one class per line");
   }
   std::vector<std::string> lines;
   for_each_line(text, [&](std::string_view line, int64_t number) {
     if (line.empty()) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "line {} is empty; it must have one class a line", number);
+                         "line {} is empty; it must have one class per line", number);
     }
     lines.emplace_back(line);
   });

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
@@ -10,7 +8,6 @@
 #include <ffkit/format/manifest.h>
 #include <ffkit/sources/folder.h>
 
-#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/kind_options.h"
 #include "converter/input/names.h"
@@ -18,6 +15,7 @@
 #include "converter/places/place.h"
 #include "files/text_files.h"
 #include "folder/folder_layout.h"
+#include "folder/label_list.h"
 #include "folder/labelled_pictures.h"
 #include "format/content_kind.h"
 #include "pictures/image_source.h"
@@ -25,191 +23,6 @@
 
 namespace ffkit {
 namespace {
-
-// Layouts of published data sets that are no class folders, though their folders hold pictures.
-struct KnownLayout {
-  std::string_view marker;  // a file or folder that it has
-  const char* name;
-  // A class of torchvision.datasets, or a command of ffconvert.
-  const char* command;
-};
-
-// The first that fits.
-constexpr KnownLayout kKnown[] = {
-    {"annotations/trimaps", "the Oxford-IIIT Pets", "OxfordIIITPet"},
-    {"meta/classes.txt", "Food-101", "Food101"},
-    {"imagelabels.mat", "the Oxford Flowers", "Flowers102"},
-    {"cars_train", "the Stanford Cars", "StanfordCars"},
-    {"categories_places365.txt", "Places365", "Places365"},
-    {"data_256_standard", "Places365", "Places365"},
-    {"data_large_standard", "Places365", "Places365"},
-    {"val_256", "Places365", "Places365"},
-    {"ClassName.txt", "SUN397", "SUN397"},
-    {"JPEGImages", "Pascal VOC", "ffconvert voc SRC DST"},
-    {"Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
-    {"VOC2012/Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
-    {"VOC2007/Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
-    {"training/image_2", "KITTI", "Kitti"},
-    {"list_attr_celeba.txt", "CelebA", "CelebA"},
-    {"img_align_celeba", "CelebA", "CelebA"},
-    {"labels/labels_joint_anno.txt", "DTD", "DTD"},
-    {"images_variant_train.txt", "FGVC Aircraft", "FGVCAircraft"},
-    {"data/images_variant_train.txt", "FGVC Aircraft", "FGVCAircraft"},
-    {"GTSRB", "GTSRB", "GTSRB"},
-    {"Final_Test", "GTSRB", "GTSRB"},
-    {"101_ObjectCategories", "Caltech 101", "Caltech101"},
-    {"256_ObjectCategories", "Caltech 256", "Caltech256"},
-    {"lfw-deepfunneled", "LFW", "LFWPeople"},
-    {"data.yaml", "YOLO", "ffconvert yolo SRC DST"},
-    {"labels", "YOLO", "ffconvert yolo SRC DST"},
-    {"train/labels", "YOLO", "ffconvert yolo SRC DST"},
-    {"annotations/instances_train2017.json", "COCO", "ffconvert coco SRC DST"},
-    {"annotations/instances_val2017.json", "COCO", "ffconvert coco SRC DST"},
-    {"train/_annotations.coco.json", "COCO", "ffconvert coco SRC DST"}};
-
-// "train" and "a" of "trainA", "images" of "Images_001", in small letters.
-std::vector<std::string> words_of(const std::string& folder) {
-  std::vector<std::string> words(1);
-  for (size_t i = 0; i < folder.size(); ++i) {
-    const auto c = static_cast<unsigned char>(folder[i]);
-    const bool is_letter = std::isalpha(c) != 0 || c >= 0x80;
-    const bool begins = i > 0 && std::isupper(c) != 0 && std::islower(folder[i - 1]) != 0;
-    if ((!is_letter || begins) && !words.back().empty()) words.emplace_back();
-    if (is_letter) words.back() += static_cast<char>(std::tolower(c));
-  }
-  if (words.back().empty()) words.pop_back();
-  return words;
-}
-
-bool is_split(const std::string& word) {
-  return !split_called(word).empty();
-}
-
-// Whether nobody calls a class so.
-bool is_part_of_set(const std::string& folder) {
-  constexpr std::array<std::string_view, 20> kParts = {
-      "annotation", "image",  "img",    "imgs",    "jpegimages", "imagesets",   "jpg",
-      "jpeg",       "png",    "labels", "masks",   "trimaps",    "metadata",    "leftimg8bit",
-      "gtfine",     "bboxes", "query",  "gallery", "dataset",    "bounding_box"};
-  const std::vector<std::string> words = words_of(folder);
-  const auto is_part = [&](std::string_view word) {
-    return std::ranges::find(kParts, word) != kParts.end();
-  };
-  if (is_part(in_lower_case(folder)) || is_split(folder)) return true;
-  if (words.empty()) return false;
-  // "images_background", "segmentation_masks", "part1", "HAM10000_images_part_1".
-  for (const char* word : {"annotations", "images", "segmentation", "celeba"}) {
-    if (std::ranges::find(words, word) != words.end()) return true;
-  }
-  if (words.size() == 1 && is_part(words[0])) return true;  // "image_2"
-  const std::string& last = words.back();
-  if ((last == "part" || last == "fold") && std::isdigit(folder.back()) != 0) return true;
-  // "cars_train", "train_jpeg", "trainA" and "test_256", but not "test_tube".
-  const auto is_no_class = [&](const auto& word) { return word.size() == 1 || is_part(word); };
-  return is_split(last) ||
-         (is_split(words.front()) && std::all_of(words.begin() + 1, words.end(), is_no_class));
-}
-
-// Whether a file beside the pictures has their labels, by its name.
-bool is_list(const std::string& file) {
-  const fs::path path(file);
-  const std::string ending = in_lower_case(path.extension().string());
-  if (ending == ".mat" || ending == ".csv" || ending == ".tsv" || ending == ".jsonl") return true;
-  if (ending != ".txt") return false;
-  const std::string stem = in_lower_case(path.stem().string());
-  return !split_called(stem).empty() || stem.starts_with("list_") || stem == "classname";
-}
-
-// Those of the classes that are none. Names that differ by their splits alone are splits, too:
-// "train_cars" and "test_cars".
-std::vector<std::string> parts_among(const std::set<std::string>& classes) {
-  const auto without_split = [](const std::string& name) {
-    std::vector<std::string> words = words_of(name);
-    std::ranges::replace_if(words, is_split, std::string());
-    return words;
-  };
-  std::vector<std::string> parts;
-  std::ranges::copy_if(classes, std::back_inserter(parts), [&](const std::string& name) {
-    const std::vector<std::string> words = without_split(name);
-    return is_part_of_set(name) || (std::ranges::find(words, "") != words.end() &&
-                                    std::ranges::count(classes, words, without_split) > 1);
-  });
-  return parts;
-}
-
-std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
-  std::set<std::string> classes;
-  bool has_class_folders = false;
-  std::vector<std::string> lists;
-  const auto look_for_lists = [&](const fs::path& folder) {
-    std::ranges::copy_if(list_files(folder), std::back_inserter(lists), is_list);
-  };
-  look_for_lists(path);
-  for (const FolderSplit& split : layout.splits) {
-    // tiny-imagenet's val and test have their pictures in images/.
-    const bool is_of_all = !split.is_training && layout.splits.size() > 1;
-    if (is_of_all && split.classes == std::vector<std::string>{"images"}) continue;
-    classes.insert(split.classes.begin(), split.classes.end());
-    if (!split.is_wanted) continue;
-    has_class_folders = has_class_folders || !split.classes.empty();
-    if (split.path != path) look_for_lists(split.path);
-  }
-  if (const auto parts = parts_among(classes); !parts.empty()) {
-    return fmt::format("{} {} as parts of a data set are, not as classes", some_names(parts),
-                       parts.size() == 1 ? "is called" : "are called");
-  }
-  if (has_class_folders && classes.size() == 1) {
-    return fmt::format("all pictures are of one class, '{}'", *classes.begin());
-  }
-  // Splits with classes say what the classes are.
-  if (lists.empty() || (has_class_folders && layout.splits.size() > 1)) return {};
-  return fmt::format("{} beside the pictures may have their labels", some_names(lists));
-}
-
-void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
-                  const std::string& odd) {
-  for (const KnownLayout& known : kKnown) {
-    const bool is_there = std::ranges::any_of(
-        places, [&](const fs::path& place) { return exists_at(place / known.marker); });
-    if (!is_there) continue;
-    const std::string remedy =
-        std::string_view(known.command).starts_with("ffconvert")
-            ? fmt::format("{} converts it", known.command)
-            : fmt::format(
-                  "in Python, ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST) "
-                  "converts it",
-                  known.command);
-    throw source_error(path, ErrorCode::invalid_argument, "{}; it looks like {}: {}", odd,
-                       known.name, remedy);
-  }
-}
-
-// The same of a folder that has no layout, where it looks like such a data set.
-void refuse_known_layout(const fs::path& path) {
-  refuse_known(path, {path}, "its folders are not classes");
-}
-
-// Throws Error(invalid_argument) where the classes of `layout` are hardly meant: folders that are
-// called as parts of a data set ("annotations", "images", "cars_train"), one class alone, or lists
-// beside the pictures. Says which data set it looks like, and the lines that convert it.
-void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
-  const std::string odd = what_is_odd(path, layout);
-  if (odd.empty()) return;
-  std::vector<fs::path> places = {path};
-  for (const FolderSplit& split : layout.splits) {
-    if (split.path != path) places.push_back(split.path);
-    for (const std::string& name : split.classes) {
-      if (split.classes.size() == 1) places.push_back(split.path / name);
-    }
-  }
-  refuse_known(path, places, odd);
-  throw source_error(
-      path, ErrorCode::invalid_argument,
-      "{}; if the folders are its classes, name all of them with {} or {}; labels of a list are "
-      "taken with {}; ffkit.convert.from_torch() in Python converts any data set of torchvision",
-      odd, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
-      option_set("labels", "FILE"));
-}
 
 // tiny-imagenet's: the pictures of val and test lie in one folder of this name.
 constexpr const char* kOneFolder = "images";
@@ -265,13 +78,13 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name,
                           const ClassLabels& classes) {
   if (classes.are_given()) {
     throw source_error(split.path, ErrorCode::invalid_argument,
-                       "its class '{}' is none of those that {} or {} gives; take it away, or add "
-                       "it at the end of the list",
+                       "its class '{}' is not in the list of {} or {}; remove it, or add it at the "
+                       "end of the list",
                        name, option_name("classes"), option_name("classes_of"));
   }
   throw source_error(split.path, ErrorCode::invalid_argument,
                      "its class '{}' has no pictures in the training split, so it has no label; "
-                     "take it away, leave this split out with {}, or give it a label with {}",
+                     "remove it, leave this split out with {}, or give it a label with {}",
                      name, option_name("splits"), option_set("classes_from", "all"));
 }
 
@@ -287,14 +100,16 @@ void label_by_folder(const FolderSplit& split, const ClassLabels& classes,
 
 void label_by_annotations(const FolderSplit& split, const ClassLabels& classes,
                           std::vector<ImageEntry>& entries) {
-  constexpr int64_t kMaxBytes = 64 << 20;
-  const fs::path file = split.path / kValAnnotations;
-  const auto class_of = parse_val_annotations(read_source_text(file, kMaxBytes), file.string());
+  std::vector<std::string> none;
+  std::map<std::string, std::string> class_of;
+  for (const NamedLabels& line : read_label_list(split.path / kValAnnotations, {}, none).lines) {
+    if (!line.labels.empty()) class_of.emplace(line.name, line.labels.front());
+  }
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
-      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; take it away",
-                         entry.id, kValAnnotations);
+      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; remove it", entry.id,
+                         kValAnnotations);
     }
     entry.label = classes.of(found->second);
     if (entry.label < 0) refuse_unknown_class(split, found->second, classes);
@@ -312,8 +127,8 @@ void refuse_unread_classes(const FolderSplit& split, const std::vector<ImageEntr
   for (size_t i = 0; i < is_read.size(); ++i) {
     if (is_read[i]) continue;
     throw source_error(split.path, ErrorCode::unsupported,
-                       "no picture of the class '{}' is of a form that is read; one is {}: {}, or "
-                       "take the class away",
+                       "no picture of the class '{}' has a form that ffkit can read; one is {}: "
+                       "{}, or remove the class",
                        split.classes[i], content_name(kind[i]), content_remedy(kind[i]));
   }
 }
@@ -362,7 +177,7 @@ void take_given_classes(const ImageFolderOptions& options, ImageSet& set) {
   if (options.classes_of.empty()) return;
   const std::vector<std::string> splits = list_splits(options.classes_of);
   if (splits.empty()) {
-    throw source_error(options.classes_of, ErrorCode::not_found, "is no data set of ffkit");
+    throw source_error(options.classes_of, ErrorCode::not_found, "is not a data set of ffkit");
   }
   const Manifest manifest = read_manifest(options.classes_of / splits.front() / "manifest.json");
   if (manifest.classes.empty()) {
@@ -377,34 +192,34 @@ class FolderKind final : public SourceOptions {
   void describe(OptionTable& table) override {
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, such as train or train,val; folders of other names may be "
-                   "named too")
+                   "Splits to convert, such as train or train,val; folders with other names are "
+                   "possible, too")
         .set_default("all that are there");
     table
         .add_words(
             "classes-from", [this] { return options_.classes_from_all ? "all" : "train"; },
             [this](const std::string& word) { options_.classes_from_all = word == "all"; },
-            "train: classes are those of the training split, and another one in val is an error; "
-            "all: those of all splits")
+            "train: the classes of the training split; further classes in val are an error; all: "
+            "the classes of all splits")
         .set_choices({"train", "all"});
-    table.add(
-        "classes", options_.classes,
-        "Text file with one class on each line, in the order of the labels; folders are named "
-        "so, and some may be missing");
+    table.add("classes", options_.classes,
+              "Text file with one class on each line, in the order of the labels; folders have "
+              "these names, and some may be missing");
     table.add("classes-of", options_.classes_of,
-              "A data set of ffkit whose classes these are, as for a later delivery of pictures");
+              "Takes the classes of this data set of ffkit, for example for a later delivery of "
+              "pictures");
     table.add_names("labels", options_.labels,
                     "Lists of names and labels (CSV, TSV, JSON lines or text) instead of class "
                     "folders: train.csv,val.csv, or val=FILE");
     table
         .add("name-column", options_.name_column, "The column of the lists that names the pictures")
-        .set_default("the one that is called so: file_name, image_id, ...");
+        .set_default("a column with one of these names: file_name, image_id, ...");
     table.add("label-column", options_.label_column, "The column of the lists that has the labels")
-        .set_default("the one that is called so: label, class, ...");
+        .set_default("a column with one of these names: label, class, ...");
     table.add("multi-label", options_.multi_label,
-              "A picture has any number of labels: they become the field 'labels'");
+              "A picture may have several labels, which become the field 'labels'");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names of lists that have no picture");
+              "Leaves out names in lists that have no picture");
   }
 
   void check(const OptionTable& table) const override {
@@ -439,7 +254,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolde
   refuse_dangling_link(path);
   if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is no folder; give the one that holds the pictures"
+                       exists_at(path) ? "is not a folder; give the one that holds the pictures"
                                        : "there is no such folder");
   }
   ImageSet set{.kind = "folder", .path = canonical_place(path), .storage = options.images};

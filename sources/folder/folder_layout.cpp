@@ -1,13 +1,16 @@
 #include "folder/folder_layout.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
-#include "files/text_files.h"
+#include "converter/places/place.h"
 #include "pictures/image_tree.h"
 
 namespace ffkit {
@@ -30,15 +33,17 @@ void refuse_hidden_classes(const fs::path& folder) {
     if (!holds_images_below(folder / name)) continue;
     throw source_error(folder, ErrorCode::invalid_argument,
                        "the folder '{}' begins with a dot and holds pictures, so it may be a class "
-                       "or not; rename it or take it away",
+                       "or not; rename it or remove it",
                        name);
   }
 }
 
 void refuse_stray_pictures(const fs::path& folder, const std::string& first_class) {
   if (!holds_images(folder)) return;
-  throw source_error(folder, ErrorCode::invalid_argument,
-                     "holds pictures beside class folders ('{}'); move either away", first_class);
+  throw source_error(
+      folder, ErrorCode::invalid_argument,
+      "holds pictures beside class folders ('{}'); move the pictures or the folders away",
+      first_class);
 }
 
 // What file servers and systems keep beside everybody's folders.
@@ -53,16 +58,18 @@ void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty
   if (empty.empty()) return;
   const bool is_one = empty.size() == 1;
   throw source_error(folder, ErrorCode::invalid_argument,
-                     "its {} {} no pictures; without {} the classes behind {} would get other "
-                     "labels; bring the pictures, or take {} away",
+                     "its {} {} no pictures; without {} the classes after {} would get other "
+                     "labels; add the pictures, or take {} away",
                      some_names(empty), is_one ? "holds" : "hold", is_one ? "it" : "them",
                      is_one ? "it" : "them", is_one ? "it" : "them");
 }
 
 std::string empty_note(const fs::path& folder, const std::vector<std::string>& empty,
-                       const char* what) {
-  return fmt::format("{}: {} {} no pictures and {} {}", folder.string(), some_names(empty),
-                     empty.size() == 1 ? "holds" : "hold", empty.size() == 1 ? "is" : "are", what);
+                       const char* one, const char* several) {
+  return fmt::format(
+      "{}: {} {} {}", folder.string(), some_names(empty),
+      empty.size() == 1 ? "holds no pictures, so it is not" : "hold no pictures, so they are not",
+      empty.size() == 1 ? one : several);
 }
 
 FolderSplit split_at(const fs::path& path, const std::string& folder) {
@@ -85,8 +92,9 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
     throw source_error(
         split.path, ErrorCode::invalid_argument,
         "holds pictures, but no class folders with pictures; put those of each class into "
-        "a folder of its own, or leave the split out with " +
-            option_name("splits"));
+        "a folder of its own, leave the split out with " +
+            option_name("splits") + ", or give a list of names and labels with " +
+            option_name("labels"));
   }
   // Two levels with a split's name: an archive that was unpacked into the folder of its name.
   if (split.classes.size() == 1 && !split_called(split.classes.front()).empty() &&
@@ -97,7 +105,7 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
         split.classes.front());
   }
   if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
-  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "no class"));
+  if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "a class", "classes"));
 }
 
 // SRC/bottle/train/*: one folder above the splits, or classes above splits.
@@ -121,7 +129,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   refuse_hidden_classes(path);
   refuse_stray_pictures(path, full.front());
   if (!has_classes) refuse_empty_classes(path, empty);
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no class"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a class", "classes"));
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
     layout.notes.push_back(fmt::format(
@@ -132,7 +140,7 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {
     layout.notes.push_back(
-        fmt::format("{}: its folders are taken for classes, since none is named as a split; name "
+        fmt::format("{}: its folders are used as classes, because none is named like a split; name "
                     "those that are with {}",
                     path.string(), option_name("splits")));
   }
@@ -208,12 +216,192 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     }
     look_into(split, has_classes, layout.notes);
   }
-  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "no split"));
+  if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a split", "splits"));
   if (holds_images(path)) {
     layout.notes.push_back(
         fmt::format("{}: the pictures beside the splits are not read", path.string()));
   }
   return layout;
+}
+
+// Layouts of published data sets that are no class folders, though their folders hold pictures.
+struct KnownSet {
+  std::string_view marker;  // a file or folder that it has
+  const char* name;
+  // A class of torchvision.datasets, or a command of ffconvert.
+  const char* command;
+};
+
+// The first that fits.
+constexpr KnownSet kKnownSets[] = {
+    {"annotations/trimaps", "the Oxford-IIIT Pets", "OxfordIIITPet"},
+    {"annotations/training", "ADE20K", "ffconvert pairs DST --layout ade20k --root SRC"},
+    {"gtFine", "Cityscapes", "ffconvert pairs DST --layout cityscapes --root SRC"},
+    {"meta/classes.txt", "Food-101", "Food101"},
+    {"imagelabels.mat", "the Oxford Flowers", "Flowers102"},
+    {"cars_train", "the Stanford Cars", "StanfordCars"},
+    {"categories_places365.txt", "Places365", "Places365"},
+    {"data_256_standard", "Places365", "Places365"},
+    {"data_large_standard", "Places365", "Places365"},
+    {"val_256", "Places365", "Places365"},
+    {"ClassName.txt", "SUN397", "SUN397"},
+    {"JPEGImages", "Pascal VOC", "ffconvert voc SRC DST"},
+    {"Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
+    {"VOC2012/Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
+    {"VOC2007/Annotations", "Pascal VOC", "ffconvert voc SRC DST"},
+    {"training/image_2", "KITTI", "Kitti"},
+    {"list_attr_celeba.txt", "CelebA", "CelebA"},
+    {"img_align_celeba", "CelebA", "CelebA"},
+    {"labels/labels_joint_anno.txt", "DTD", "DTD"},
+    {"images_variant_train.txt", "FGVC Aircraft", "FGVCAircraft"},
+    {"data/images_variant_train.txt", "FGVC Aircraft", "FGVCAircraft"},
+    {"GTSRB", "GTSRB", "GTSRB"},
+    {"Final_Test", "GTSRB", "GTSRB"},
+    {"101_ObjectCategories", "Caltech 101", "Caltech101"},
+    {"256_ObjectCategories", "Caltech 256", "Caltech256"},
+    {"lfw-deepfunneled", "LFW", "LFWPeople"},
+    {"data.yaml", "YOLO", "ffconvert yolo SRC DST"},
+    {"labels", "YOLO", "ffconvert yolo SRC DST"},
+    {"train/labels", "YOLO", "ffconvert yolo SRC DST"},
+    {"annotations/instances_train2017.json", "COCO", "ffconvert coco SRC DST"},
+    {"annotations/instances_val2017.json", "COCO", "ffconvert coco SRC DST"},
+    {"train/_annotations.coco.json", "COCO", "ffconvert coco SRC DST"}};
+
+// "train" and "a" of "trainA", "images" of "Images_001", in small letters.
+std::vector<std::string> words_of(const std::string& folder) {
+  std::vector<std::string> words(1);
+  for (size_t i = 0; i < folder.size(); ++i) {
+    const auto c = static_cast<unsigned char>(folder[i]);
+    const bool is_letter = std::isalpha(c) != 0 || c >= 0x80;
+    const bool begins = i > 0 && std::isupper(c) != 0 && std::islower(folder[i - 1]) != 0;
+    if ((!is_letter || begins) && !words.back().empty()) words.emplace_back();
+    if (is_letter) words.back() += static_cast<char>(std::tolower(c));
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+bool is_split(const std::string& word) {
+  return !split_called(word).empty();
+}
+
+// Whether nobody calls a class so.
+bool is_part_of_set(const std::string& folder) {
+  constexpr std::string_view kParts =
+      "annotation image img imgs jpegimages imagesets jpg jpeg png labels masks trimaps metadata "
+      "leftimg8bit gtfine bboxes query gallery dataset bounding_box rgb depth nir lr hr gt";
+  const std::vector<std::string> words = words_of(folder);
+  const auto is_part = [&](std::string_view word) { return has_word(kParts, word); };
+  if (is_part(in_lower_case(folder)) || is_split(folder)) return true;
+  if (words.empty()) return false;
+  // "images_background", "segmentation_masks", "part1", "HAM10000_images_part_1".
+  const auto is_telling = [](std::string_view word) {
+    return has_word("annotations images segmentation celeba", word);
+  };
+  if (std::ranges::any_of(words, is_telling)) return true;
+  if (words.size() == 1 && is_part(words[0])) return true;  // "image_2"
+  const std::string& last = words.back();
+  if ((last == "part" || last == "fold") && std::isdigit(folder.back()) != 0) return true;
+  // "cars_train", "DIV2K_train_HR", "trainA" and "test_256", but not "test_tube".
+  const auto is_no_class = [&](const auto& word) { return word.size() == 1 || is_part(word); };
+  const auto split = std::ranges::find_if(words, is_split);
+  return is_split(last) ||
+         (split != words.end() && std::all_of(split + 1, words.end(), is_no_class));
+}
+
+// Of folders whose files have the same names but for endings, as pictures and what belongs to each
+// have: "image=rgb depth=depth", as pairs takes them. Empty of others.
+std::string pairs_among(const fs::path& path, const std::vector<std::string>& folders) {
+  constexpr std::string_view kPictureFolders =
+      "rgb color image images img imgs jpegimages photo input noisy blur hazy rainy left lr low "
+      "frames source";
+  const auto picture = std::ranges::find_if(folders, [&](const std::string& folder) {
+    return has_word(kPictureFolders, in_lower_case(folder));
+  });
+  if (picture == folders.end()) return {};
+  std::string fields = "image=" + *picture;
+  std::set<std::set<std::string>> names;
+  for (const std::string& folder : folders) {
+    std::set<std::string> stems;
+    for (const fs::path file : list_files(path / folder)) stems.insert(file.stem().string());
+    names.insert(std::move(stems));
+    if (folder != *picture) fields += fmt::format(" {0}={0}", folder);
+  }
+  return folders.size() > 1 && names.size() == 1 ? fields : std::string();
+}
+
+// Whether a file beside the pictures has their labels, by its name.
+bool is_list(const std::string& file) {
+  const fs::path path(file);
+  const std::string ending = in_lower_case(path.extension().string());
+  if (ending == ".mat" || ending == ".csv" || ending == ".tsv" || ending == ".jsonl") return true;
+  if (ending != ".txt") return false;
+  const std::string stem = in_lower_case(path.stem().string());
+  return !split_called(stem).empty() || stem.starts_with("list_") || stem == "classname";
+}
+
+// Those of the classes that are none. Names that differ by their splits alone are splits, too:
+// "train_cars" and "test_cars".
+std::vector<std::string> parts_among(const std::set<std::string>& classes) {
+  const auto without_split = [](const std::string& name) {
+    std::vector<std::string> words = words_of(name);
+    std::ranges::replace_if(words, is_split, std::string());
+    return words;
+  };
+  std::vector<std::string> parts;
+  std::ranges::copy_if(classes, std::back_inserter(parts), [&](const std::string& name) {
+    const std::vector<std::string> words = without_split(name);
+    return is_part_of_set(name) || (std::ranges::find(words, "") != words.end() &&
+                                    std::ranges::count(classes, words, without_split) > 1);
+  });
+  return parts;
+}
+
+std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
+  std::set<std::string> classes;
+  bool has_class_folders = false;
+  std::vector<std::string> lists;
+  const auto look_for_lists = [&](const fs::path& folder) {
+    std::ranges::copy_if(list_files(folder), std::back_inserter(lists), is_list);
+  };
+  look_for_lists(path);
+  for (const FolderSplit& split : layout.splits) {
+    // tiny-imagenet's val and test have their pictures in images/.
+    const bool is_of_all = !split.is_training && layout.splits.size() > 1;
+    if (is_of_all && split.classes == std::vector<std::string>{"images"}) continue;
+    classes.insert(split.classes.begin(), split.classes.end());
+    if (!split.is_wanted) continue;
+    has_class_folders = has_class_folders || !split.classes.empty();
+    if (split.path != path) look_for_lists(split.path);
+  }
+  if (const auto parts = parts_among(classes); !parts.empty()) {
+    return fmt::format("{} {} like parts of a data set, not like classes", some_names(parts),
+                       parts.size() == 1 ? "is called" : "are called");
+  }
+  if (has_class_folders && classes.size() == 1) {
+    return fmt::format("all pictures are of one class, '{}'", *classes.begin());
+  }
+  // Splits with classes say what the classes are.
+  if (lists.empty() || (has_class_folders && layout.splits.size() > 1)) return {};
+  return fmt::format("{} beside the pictures may have their labels", some_names(lists));
+}
+
+void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
+                  const std::string& odd) {
+  for (const KnownSet& known : kKnownSets) {
+    const bool is_there = std::ranges::any_of(
+        places, [&](const fs::path& place) { return exists_at(place / known.marker); });
+    if (!is_there) continue;
+    const std::string remedy =
+        std::string_view(known.command).starts_with("ffconvert")
+            ? fmt::format("{} converts it", known.command)
+            : fmt::format(
+                  "in Python, ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST) "
+                  "converts it",
+                  known.command);
+    throw source_error(path, ErrorCode::invalid_argument, "{}; it looks like {}: {}", odd,
+                       known.name, remedy);
+  }
 }
 
 }  // namespace
@@ -257,30 +445,40 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
   return layout;
 }
 
-std::map<std::string, std::string> parse_val_annotations(std::string_view text,
-                                                         const std::string& origin) {
-  std::map<std::string, std::string> classes;
-  for_each_line(text, [&](std::string_view line, int64_t number) {
-    const auto refuse = [&](const char* what) {
-      constexpr size_t kMaxQuoted = 40;
-      throw source_error(origin, ErrorCode::corrupt, "line {}: '{}' {}; download it again", number,
-                         printable(std::string(line.substr(0, kMaxQuoted))), what);
-    };
-    const size_t tab = line.find('\t');
-    if (tab == 0 || tab == std::string_view::npos) {
-      refuse("is not a picture, a tab and its class");
+void refuse_known_layout(const fs::path& path) {
+  refuse_known(path, {path}, "its folders are not classes");
+}
+
+void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
+  std::string odd = what_is_odd(path, layout);
+  std::string remedy;
+  std::vector<fs::path> places = {path};
+  for (const FolderSplit& split : layout.splits) {
+    if (const std::string fields = pairs_among(split.path, split.classes); !fields.empty()) {
+      if (odd.empty()) odd = some_names(split.classes) + " hold files of the same names";
+      remedy = fmt::format(
+          "; they look like pictures and what belongs to each: ffconvert pairs DST "
+          "--root '{}' {} takes pictures with masks, PNGs of one channel, and "
+          "ffkit.Writer in Python any others",
+          split.path.string(), fields);
+    } else if (split.classes.size() == 1 && !holds_images(split.path / split.classes[0])) {
+      remedy = fmt::format("; if the folders in '{0}' are the classes, give '{0}' as the source",
+                           (split.path / split.classes[0]).string());
     }
-    const std::string_view rest = line.substr(tab + 1);
-    const std::string name(rest.substr(0, rest.find('\t')));
-    if (name.empty()) refuse("is not a picture, a tab and its class");
-    if (!classes.emplace(line.substr(0, tab), name).second) {
-      refuse("names a picture for the second time");
+    if (split.path != path) places.push_back(split.path);
+    for (const std::string& name : split.classes) {
+      if (split.classes.size() == 1) places.push_back(split.path / name);
     }
-  });
-  if (classes.empty()) {
-    throw source_error(origin, ErrorCode::corrupt, "is empty; download it again");
   }
-  return classes;
+  if (odd.empty()) return;
+  refuse_known(path, places, odd);
+  throw source_error(
+      path, ErrorCode::invalid_argument,
+      "{}{}; if the folders are its classes, name all of them with {} or {}; if a list has the "
+      "labels, give it with {}; ffkit.convert.from_torch() in Python converts any data set of "
+      "torchvision",
+      odd, remedy, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
+      option_set("labels", "FILE"));
 }
 
 }  // namespace ffkit

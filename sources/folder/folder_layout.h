@@ -7,9 +7,7 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ffkit {
@@ -36,17 +34,15 @@ struct FolderLayout {
 FolderLayout find_folder_layout(const std::filesystem::path& path,
                                 const std::vector<std::string>& wanted, bool has_classes = false);
 
+// Throws Error(invalid_argument) where the classes of `layout` are hardly meant: folders that are
+// called as parts of a data set ("annotations", "images", "cars_train"), pictures and what belongs
+// to each, one class alone, or lists beside the pictures. Says what converts the set.
+void refuse_other_layouts(const std::filesystem::path& path, const FolderLayout& layout);
+
+// The same of a folder that has no layout, where it looks like a published data set.
+void refuse_known_layout(const std::filesystem::path& path);
+
 // "'a', 'b' and 7 more", for messages.
 std::string some_names(const std::vector<std::string>& names);
-
-// val_annotations.txt of tiny-imagenet: the classes of its validation pictures, which lie in one
-// folder.
-
-// Lines "val_0.JPEG<tab>n03444034<tab>0<tab>32<tab>44<tab>62", the picture, its class and a box,
-// which may be missing. Returns the class of each picture. `origin` stands for the file in
-// messages; throws Error(corrupt) naming the line for anything else and for a picture that is there
-// twice.
-std::map<std::string, std::string> parse_val_annotations(std::string_view text,
-                                                         const std::string& origin);
 
 }  // namespace ffkit

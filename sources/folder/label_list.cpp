@@ -24,6 +24,7 @@
 #include "format/content_kind.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
+#include "pictures/image_sample.h"
 
 namespace ffkit {
 namespace {
@@ -42,9 +43,7 @@ constexpr std::string_view kLabels[] = {
 std::string plain(std::string_view text) {
   std::string found;
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      found += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) found += lower_letter(c);
   }
   return found;
 }
@@ -57,25 +56,26 @@ class LabelReader {
   LabelList read() {
     constexpr int64_t kMaxBytes = 4LL << 30;
     text_ = read_source_text(file_, kMaxBytes);
+    if (text_.find('\n') == text_.npos) std::ranges::replace(text_, '\r', '\n');  // of old Macs
     const std::string_view text = without_byte_order_mark(text_);
-    if (!simdjson::validate_utf8(text)) {
-      const ContentKind kind = content_kind(
-          std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
-      refuse(fmt::format("is {}, and no UTF-8 text of names and labels; save it as UTF-8",
+    const ContentKind kind = content_kind(
+        std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
+    if (!simdjson::validate_utf8(text) || kind == ContentKind::zip) {
+      refuse(fmt::format("is {}, not UTF-8 text of names and labels; save it as UTF-8",
                          content_name(kind)));
     }
     const size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos) refuse("has no lines");
-    if (text[first] == '{') {
+    if (text[first] == '{' || text[first] == '[') {
       read_json_lines(text);
     } else {
       read_table(text.substr(first));
     }
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} rows of confidence 0 say what pictures do not show; no labels",
-                      shown_place(file_), num_denied_));
+      notes_.push_back(fmt::format(
+          "{}: {} rows of confidence 0 name what pictures do not show; they give no labels",
+          shown_place(file_), num_denied_));
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -97,7 +97,10 @@ class LabelReader {
       if (parse_as_python(parser, std::span(padded).first(line.size()), value) !=
               simdjson::SUCCESS ||
           value.get_object().get(object) != simdjson::SUCCESS) {
-        refuse(fmt::format("line {} is no JSON object", number));
+        refuse(
+            fmt::format("line {} is not a JSON object; write one line for each picture: "
+                        "{{\"file_name\": \"a.jpg\", \"label\": \"cat\"}}",
+                        number));
       }
       if (name.empty() || label.empty()) {
         Cells keys;
@@ -132,7 +135,9 @@ class LabelReader {
   void read_table(std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\n'));
     char delimiter = ' ';
-    for (const char c : {'\t', ',', ';'}) {
+    const bool has_space = trimmed(first).find(' ') != std::string_view::npos;
+    for (const char c : {'\t', ',', ';', '|'}) {
+      if (c == '|' && has_space) break;  // between several labels
       if (delimiter == ' ' && first.find(c) != std::string_view::npos) delimiter = c;
     }
     std::vector<Cells> rows;
@@ -147,7 +152,7 @@ class LabelReader {
     } else {
       while (!text.empty()) {
         Cells row = next_row(text, delimiter);
-        if (row.size() > 1 || !row.front().empty()) rows.push_back(std::move(row));
+        if (row.size() > 1 || !trimmed(row.front()).empty()) rows.push_back(std::move(row));
       }
     }
     for (size_t i = 1; i < rows.size(); ++i) {
@@ -157,8 +162,7 @@ class LabelReader {
     }
     const bool has_header = is_header(rows.front());
     if (has_header && read_class_columns(rows)) return;
-    const auto [name, label] =
-        has_header ? choose(rows.front()) : without_header(rows.front().size());
+    const auto [name, label] = has_header ? choose(rows.front()) : without_header(rows.front());
     const std::string separators = separators_of(rows, has_header, label);
     const std::optional<size_t> confidence = has_header ? confidences(rows.front()) : std::nullopt;
     for (size_t i = has_header ? 1 : 0; i < rows.size(); ++i) {
@@ -168,8 +172,8 @@ class LabelReader {
       const bool is_denied = confidence && trimmed(rows[i][*confidence]) == "0";
       if (is_denied) {
         ++num_denied_;
-      } else if (columns_.is_multi) {
-        for_parts(rows[i][label], separators, labels);
+      } else if (columns_.is_multi || trimmed(rows[i][label]).starts_with('[')) {
+        for_parts(trimmed(rows[i][label]), separators, labels);
       } else if (std::string text_of_label(trimmed(rows[i][label])); !text_of_label.empty()) {
         labels.push_back(std::move(text_of_label));
       }
@@ -177,10 +181,10 @@ class LabelReader {
     }
   }
 
-  // Nothing for what is no number; pandas writes bool as True and False.
+  // Nothing for what is no number; pandas writes bool as True, Excel as TRUE.
   static std::optional<double> number_of(std::string_view cell) {
     cell = trimmed(cell);
-    if (cell == "True" || cell == "False") return cell == "True" ? 1 : 0;
+    if (plain(cell) == "true" || plain(cell) == "false") return plain(cell) == "true" ? 1 : 0;
     double value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc{} || end != cell.data() + cell.size()) return std::nullopt;
@@ -230,7 +234,7 @@ class LabelReader {
     for (const size_t i : columns) {
       classes_.emplace_back(trimmed(header[i]));
       if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
-        refuse(fmt::format("column {} needs the name of a class of its own, not '{}'", i + 1,
+        refuse(fmt::format("column {} needs the name of another class than '{}'", i + 1,
                            printable(classes_.back())));
       }
     }
@@ -248,7 +252,7 @@ class LabelReader {
   }
 
   // RFC 4180: quotes around a cell may have delimiters and line ends inside; two stand for one.
-  static Cells next_row(std::string_view& text, char delimiter) {
+  Cells next_row(std::string_view& text, char delimiter) const {
     Cells row(1);
     bool is_quoted = false;
     size_t at = 0;
@@ -256,7 +260,8 @@ class LabelReader {
       const char c = text[at];
       if (is_quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
         row.back() += text[++at];
-      } else if (c == '"' && (is_quoted || row.back().empty())) {
+      } else if (c == '"' && (is_quoted || trimmed(row.back()).empty())) {
+        if (!is_quoted) row.back().clear();
         is_quoted = !is_quoted;
       } else if (!is_quoted && c == delimiter) {
         row.emplace_back();
@@ -267,6 +272,8 @@ class LabelReader {
         row.back() += c;
       }
     }
+    if (is_quoted)
+      refuse(fmt::format("the quote before '{:.20}' does not end", printable(row.back())));
     text.remove_prefix(at);
     return row;
   }
@@ -291,16 +298,27 @@ class LabelReader {
     return std::ranges::find(words, plain(cell)) != words.end();
   }
 
-  std::pair<size_t, size_t> without_header(size_t num_cells) const {
-    if (num_cells == 2) return {0, 1};
+  std::pair<size_t, size_t> without_header(const Cells& row) const {
+    const size_t num_cells = row.size();
+    if (num_cells == 2 && has_image_name(row[1]) && !has_image_name(row[0])) return {1, 0};
+    // tiny-imagenet's have a box behind the class.
+    const bool has_box =
+        num_cells > 2 && !number_of(row[1]) && std::all_of(row.begin() + 2, row.end(), number_of);
+    if (num_cells == 2 || has_box) return {0, 1};
     refuse(
-        fmt::format("has {} columns and no header that tells which have the names and the "
-                    "labels; give it a first line such as file_name,label",
+        fmt::format("has {} columns and no header that names those with the names and the labels; "
+                    "give it a first line such as file_name,label",
                     num_cells));
   }
 
   // The numbers of the columns of names and labels.
   std::pair<size_t, size_t> choose(const Cells& header) const {
+    if (!columns_.has_split && std::ranges::find(header, "split", plain) != header.end()) {
+      refuse(
+          fmt::format("has a column 'split', and a list is one split: write a list for each, or "
+                      "say which split all are, with {}",
+                      option_set("labels", "train=FILE")));
+    }
     const std::optional<size_t> name =
         column(header, columns_.name, "name_column", std::span(kFileColumns), std::nullopt);
     if (!name) unknown(header, "names", "name_column");
@@ -347,19 +365,33 @@ class LabelReader {
     return " \t";
   }
 
-  static void for_parts(std::string_view cell, const std::string& separators,
+  static void for_parts(std::string_view cell, std::string separators,
                         std::vector<std::string>& labels) {
+    // A list, as Python and JSON write it.
+    const bool is_list = cell.starts_with('[') && cell.ends_with(']');
+    if (is_list) separators = "[],";
     while (!cell.empty()) {
       const size_t end = std::min(cell.find_first_of(separators), cell.size());
-      if (std::string part(trimmed(cell.substr(0, end))); !part.empty()) {
-        labels.push_back(std::move(part));
+      std::string_view part = trimmed(cell.substr(0, end));
+      if (is_list && part.size() > 1 && (part[0] == '"' || part[0] == '\'')) {
+        part = part.substr(1, part.size() - 2);
       }
+      if (!part.empty()) labels.emplace_back(part);
       cell.remove_prefix(std::min(end + 1, cell.size()));
     }
   }
 
-  void add(std::string name, std::vector<std::string> labels, int64_t number) {
+  void add(std::string name, std::vector<std::string> given, int64_t number) {
     if (name.empty()) refuse(fmt::format("row {} has no name", number));
+    std::vector<std::string> labels;
+    for (std::string& label : given) {
+      if (label == "nan" || label == "NaN") continue;  // pandas' null
+      // A column of whole numbers with nulls has 3.0 for 3.
+      const bool is_whole =
+          label.ends_with(".0") && whole_number_of(label.substr(0, label.size() - 2));
+      if (is_whole && classes_.empty()) label.resize(label.size() - 2);
+      if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
+    }
     if (!columns_.is_multi && classes_.empty() && labels.size() > 1) {
       refuse(fmt::format("row {}: '{}' has {} labels; {} takes several", number, printable(name),
                          labels.size(), option_name("multi_label")));
@@ -373,7 +405,7 @@ class LabelReader {
     if (before == labels) return;
     if (!columns_.is_multi) {
       refuse(
-          fmt::format("row {}: '{}' is there for the second time, with another label; {} takes "
+          fmt::format("row {}: '{}' appears a second time, with another label; {} takes "
                       "several",
                       number, printable(name), option_name("multi_label")));
     }

@@ -1,4 +1,4 @@
-// Lists of names and labels: CSV, TSV, JSON lines, or text with a name and its label on each line.
+// Lists of names and labels: CSV, TSV, JSON, or text with a name and its label on each line.
 //
 //   image_id,label       file_name,text,class       {"file_name": "a.jpg", "label": ["x", "y"]}
 //   1000015157,0         a.jpg,...,cat              /a/airfield/00000001.jpg 0
@@ -17,6 +17,8 @@ struct LabelColumns {
   std::string name;   // the column of names; empty: the one that is called so
   std::string label;  // the column of labels; empty: the one that is called so, or the other one
   bool is_multi = false;  // a cell may have several labels, and a name several lines
+  bool has_split =
+      false;  // it was said which split the list is; else a column of splits is refused
 };
 
 struct NamedLabels {

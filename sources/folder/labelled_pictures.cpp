@@ -24,7 +24,8 @@ namespace {
 struct ListPlace {
   std::string split;
   fs::path file;
-  std::string folder;  // of its pictures, below the source: "train/"; empty: anywhere
+  std::string folder;    // of its pictures, below the source: "train/"; empty: anywhere
+  bool is_said = false;  // by the user, which split it is
 };
 
 // The split that a word of a file's name is: "train" of "images_variant_train.txt".
@@ -52,11 +53,11 @@ std::vector<ListPlace> places_of(const ImageFolderOptions& options, const fs::pa
     const std::string split =
         has_split ? given.substr(0, equals) : split_of_list(file.stem().string());
     if (exists_at(root / file)) {
-      places.push_back({split, root / file, ""});
+      places.push_back({split, root / file, "", has_split});
       continue;
     }
     if (exists_at(file)) {
-      places.push_back({split, file, ""});
+      places.push_back({split, file, "", has_split});
       continue;
     }
     const size_t before = places.size();
@@ -82,7 +83,8 @@ std::vector<ListPlace> places_of(const ImageFolderOptions& options, const fs::pa
 // Pictures by the ends of their paths.
 class Pictures {
  public:
-  explicit Pictures(std::vector<ImageEntry> entries) : entries_(std::move(entries)) {
+  Pictures(std::vector<ImageEntry> entries, const fs::path& root)
+      : entries_(std::move(entries)), root_(root.string() + "/") {
     for (size_t i = 0; i < entries_.size(); ++i) {
       const fs::path name = fs::path(entries_[i].id).filename();
       by_name_.emplace(name.string(), i);
@@ -98,7 +100,12 @@ class Pictures {
     // Some lists are written on Windows.
     if (by_name_.count(name.substr(name.rfind('/') + 1)) == 0)
       std::ranges::replace(name, '\\', '/');
-    while (name.starts_with('/') || name.starts_with("./")) name.erase(0, name[0] == '/' ? 1 : 2);
+    if (name.starts_with(root_)) name.erase(0, root_.size());
+    if (name.size() > 2 && name[1] == ':' && name[2] == '/') name.erase(0, 2);  // a drive
+    const bool is_absolute = name.starts_with('/');
+    while (name.starts_with('/') || name.starts_with("./") || name.starts_with("../")) {
+      name.erase(0, name.find('/') + 1);
+    }
     std::vector<size_t> found;
     const auto [begin, end] = by_name_.equal_range(name.substr(name.rfind('/') + 1));
     for (auto at = begin; at != end; ++at) {
@@ -108,7 +115,11 @@ class Pictures {
       if (id == name || id == place.folder + name || without == place.folder + name) {
         return at->second;
       }
-      if (id.ends_with("/" + name) || without.ends_with("/" + name)) found.push_back(at->second);
+      // An absolute name is of where the pictures were when the list was written.
+      const bool is_moved = is_absolute && id.find('/') != id.npos && name.ends_with("/" + id);
+      if (is_moved || id.ends_with("/" + name) || without.ends_with("/" + name)) {
+        found.push_back(at->second);
+      }
     }
     // Of 1.jpg in train/ and in test/, the one of the list's split.
     if (found.size() > 1) {
@@ -128,6 +139,7 @@ class Pictures {
 
  private:
   const std::vector<ImageEntry> entries_;
+  const std::string root_;
   std::unordered_multimap<std::string, size_t> by_name_;  // file names, and without endings
 };
 
@@ -137,7 +149,7 @@ class LabelledSplits {
       : options_(options),
         set_(set),
         places_(places_of(options, set.path)),
-        pictures_(list_pictures()) {}
+        pictures_(list_pictures(), set.path) {}
 
   void add() {
     std::vector<std::vector<NamedLabels>> lists;
@@ -148,7 +160,8 @@ class LabelledSplits {
       LabelList list = read_label_list(place.file,
                                        {.name = options_.name_column,
                                         .label = options_.label_column,
-                                        .is_multi = options_.multi_label},
+                                        .is_multi = options_.multi_label,
+                                        .has_split = place.is_said},
                                        set_.notes);
       if (list.classes.empty()) label_by_folders(place, list.lines);
       for (const NamedLabels& line : list.lines) {
@@ -207,7 +220,7 @@ class LabelledSplits {
     const std::optional<int64_t> number = whole_number_of(label);
     if (number && *number >= 0 && *number < std::ssize(set_.classes)) return *number;
     throw source_error(place.file, ErrorCode::invalid_argument,
-                       "'{}' has the label '{}', which is none of the {} classes",
+                       "'{}' has the label '{}', which is not one of the {} classes",
                        printable(line.name), printable(label), set_.classes.size());
   }
 
@@ -216,6 +229,7 @@ class LabelledSplits {
     ImageSplit split{
         .name = place.split, .is_training = place.split.starts_with("train"), .path = set_.path};
     std::vector<std::string> missing;
+    std::map<size_t, const NamedLabels*> lines;
     int64_t num_bare = 0;
     for (const NamedLabels& line : list) {
       const std::optional<size_t> found = pictures_.find(line.name, place);
@@ -224,6 +238,13 @@ class LabelledSplits {
         continue;
       }
       is_named[*found] = true;
+      const NamedLabels& other = *lines.emplace(*found, &line).first->second;
+      if (&other != &line && other.labels == line.labels) continue;
+      if (&other != &line) {
+        throw source_error(place.file, ErrorCode::invalid_argument,
+                           "'{}' and '{}' name one picture, with other labels; leave one",
+                           printable(other.name), printable(line.name));
+      }
       ImageEntry entry = pictures_.entry(*found);
       std::vector<int64_t> labels;
       for (const std::string& label : line.labels) labels.push_back(label_of(place, line, label));
@@ -239,9 +260,9 @@ class LabelledSplits {
                                        set_.is_multi_label ? "" : " (-1)"));
     }
     std::ranges::sort(split.entries, {}, &ImageEntry::id);
-    set_.notes.push_back(fmt::format("{}: the labels of '{}': {} pictures of {} classes",
+    set_.notes.push_back(fmt::format("{}: the labels of '{}': {} pictures of {} classes, {}",
                                      place.file.string(), place.split, split.entries.size(),
-                                     set_.classes.size()));
+                                     set_.classes.size(), some_names(set_.classes)));
     set_.splits.push_back(std::move(split));
   }
 
@@ -253,7 +274,7 @@ class LabelledSplits {
                     set_.path.string(), some_names(missing));
     if (!options_.allow_missing || missing.size() == num_all) {
       throw source_error(place.file, ErrorCode::not_found,
-                         "{}; bring them, or leave them out with {}", what,
+                         "{}; add them, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
     set_.notes.push_back(fmt::format("{}: {}; left out", place.file.string(), what));

@@ -41,7 +41,7 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) {
     throw source_error(archive, ErrorCode::unsupported,
-                       "member '{}' is there twice; download or copy it again", *twice);
+                       "member '{}' appears twice; download or copy it again", *twice);
   }
 }
 
@@ -86,7 +86,7 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
     const fs::path name(archive.name);
     if (name.extension() != ".tar" || name.has_parent_path()) {
       throw source_error(path, ErrorCode::unsupported,
-                         "member '{}' is no class archive (n01440764.tar, ...); extract the "
+                         "member '{}' is not a class archive (n01440764.tar, ...); extract the "
                          "archive to 'train' and convert that",
                          archive.name);
     }
@@ -187,9 +187,10 @@ void read_tree(const fs::path& path, FoundSplit& found) {
     throw source_error(path, ErrorCode::not_found, "holds no class folders (n01440764, ...)");
   }
   if (!is_flat && holds_images(path)) {
-    throw source_error(path, ErrorCode::invalid_argument,
-                       "holds pictures beside class folders ('{}'); move either away",
-                       found.wnids.front());
+    throw source_error(
+        path, ErrorCode::invalid_argument,
+        "holds pictures beside class folders ('{}'); move the pictures or the folders away",
+        found.wnids.front());
   }
   ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
   found.split.entries = std::move(listing.entries);
@@ -300,7 +301,7 @@ class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
               "First compares the MD5 sums of the archives with the official ones; reads all of "
               "them");
     table.add("allow-partial", options_.allow_partial,
-              "Takes the validation pictures that are there, and counts those that are not");
+              "Accepts missing validation pictures, and counts them");
   }
 
   void check(const OptionTable& /*table*/) const override {
@@ -315,9 +316,9 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   const PlacesListed listed;
   refuse_dangling_link(path);
   if (!is_folder_at(path)) {
-    throw source_error(
-        path, ErrorCode::not_found,
-        exists_at(path) ? "is no folder; give the one that holds it" : "there is no such folder");
+    throw source_error(path, ErrorCode::not_found,
+                       exists_at(path) ? "is not a folder; give the one that holds it"
+                                       : "there is no such folder");
   }
   ImageSet set{.kind = "imagenet", .path = canonical_place(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);

@@ -160,7 +160,7 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
   for (const std::string& name : wanted) {
     if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "'{}' is no split of ImageNet; there are train, val and test", name);
+                     "'{}' is not a split of ImageNet; there are train, val and test", name);
     }
   }
   ImageNetLayout layout = find_all(path);

@@ -1,12 +1,12 @@
 #include "imagenet/imagenet_lists.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include <ffkit/base/option_names.h>
 
 #include "archives/archive_reader.h"
+#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -83,10 +83,7 @@ size_t number_of_val_picture(std::string_view stem) {
   constexpr std::string_view kPrefix = "ilsvrc2012_val_";
   constexpr size_t kNumDigits = 8;
   if (stem.size() != kPrefix.size() + kNumDigits) return 0;
-  const auto is_same = [](char c, char lower) {
-    return std::tolower(static_cast<unsigned char>(c)) == lower;
-  };
-  if (!std::ranges::equal(stem.substr(0, kPrefix.size()), kPrefix, is_same)) return 0;
+  if (!begins_without_case(stem, kPrefix)) return 0;
   size_t number = 0;
   const auto [end, error] =
       std::from_chars(stem.data() + kPrefix.size(), stem.data() + stem.size(), number);
@@ -101,13 +98,12 @@ void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t
   for (ImageEntry& entry : entries) {
     const size_t number = number_of_val_picture(fs::path(entry.id).stem().string());
     const auto refuse = [&](const std::string& what) {
-      throw source_error(
-          where, ErrorCode::invalid_argument,
-          "'{}' {}; give the pictures the names they came with, or take this one away", entry.id,
-          what);
+      throw source_error(where, ErrorCode::invalid_argument,
+                         "'{}' {}; give the pictures their original names, or remove this one",
+                         entry.id, what);
     };
     if (number == 0) {
-      refuse("is not named ILSVRC2012_val_ and 8 digits, by which the devkit's labels go");
+      refuse("is not named ILSVRC2012_val_ and 8 digits, which the devkit's labels need");
     }
     if (number > labels.size()) {
       refuse(fmt::format("has a number beyond the {} labels of the devkit", labels.size()));
@@ -165,7 +161,7 @@ Synsets parse_synset_mapping(std::string_view text, const std::string& origin) {
     const std::string_view wnid = line.substr(0, line.find(' '));
     const std::string_view words = line.substr(std::min(wnid.size() + 1, line.size()));
     if (!is_wnid(wnid) || words.empty()) {
-      bad_line(origin, number, line, "is no wnid with its words (n01440764 tench, Tinca tinca)");
+      bad_line(origin, number, line, "is not a wnid with its words (n01440764 tench, Tinca tinca)");
     }
     classes.push_back({wnid, words});
   });
@@ -241,7 +237,7 @@ int64_t ImageNetLabels::label_of(const std::string& wnid, const fs::path& where)
   const int64_t label = classes_.label_of(wnid);
   if (label < 0) {
     throw source_error(where, ErrorCode::invalid_argument,
-                       "'{}' is not one of the {} classes of {}; take it away, or convert folders "
+                       "'{}' is not one of the {} classes of {}; remove it, or convert folders "
                        "of other classes with 'ffconvert folder'",
                        wnid, classes_.wnids.size(), origin_);
   }
@@ -276,7 +272,7 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   if (num_missing > 0 && !allow_partial) {
     throw source_error(where, ErrorCode::invalid_argument,
                        "holds {} pictures, but the devkit has labels for {}: get the others, or "
-                       "take what is there with {}",
+                       "take the existing files with {}",
                        entries.size(), devkit_->val_labels.size(), option_on("allow_partial"));
   }
   return {"the devkit", num_missing};

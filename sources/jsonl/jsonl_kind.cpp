@@ -54,7 +54,7 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   dom::object object;
   const auto error = parser.parse(text.data(), text.size(), false).get_object().get(object);
   if (error == simdjson::INCORRECT_TYPE) {
-    throw Error(ErrorCode::invalid_argument, "is no JSON object; each line must be one, {...}");
+    throw Error(ErrorCode::invalid_argument, "is not a JSON object; each line must be one, {...}");
   }
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error == simdjson::SUCCESS) return object;
@@ -63,7 +63,7 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
       throw error_of(ErrorCode::corrupt, "'{}' {}", printable(member.key), member.problem);
     }
   }
-  throw error_of(ErrorCode::corrupt, "is no JSON: {}", simdjson::error_message(error));
+  throw error_of(ErrorCode::corrupt, "is not valid JSON: {}", simdjson::error_message(error));
 }
 
 ShardListing json_files(const fs::path& path) {
@@ -224,11 +224,11 @@ class Jsonl : public ListedSource {
       for (const std::vector<SeenKinds>& range : seen) all.add(range[field]);
       fields_[field].kind = all.settled();
       if (fields_[field].is_known()) continue;
-      throw source_error(
-          path_, ErrorCode::invalid_argument,
-          "'{}' is null or empty in all lines{}, which does not tell its type; put a "
-          "value into one, or leave it out",
-          fields_[field].name, options_.group == nullptr ? "" : " of the first files");
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "'{}' is null or empty in all lines{}, so its type is not known; put a "
+                         "value into one, or leave it out",
+                         fields_[field].name,
+                         options_.group == nullptr ? "" : " of the first files");
     }
   }
 
@@ -309,10 +309,10 @@ class Jsonl : public ListedSource {
   dom::object parse(const JsonlSplit& split, size_t line, SampleBuffers& buffers) const {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
-      throw error_of(
-          ErrorCode::unsupported,
-          "has {} bytes, and a line may have {}; cut it into several, or raise the limit with {}",
-          range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
+      throw error_of(ErrorCode::unsupported,
+                     "has {} bytes, but a line may have at most {}; cut it into several, or raise "
+                     "the limit with {}",
+                     range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
     }
     const auto length = static_cast<size_t>(range.num_bytes);
     const std::span<std::byte> bytes = buffers.bytes(length + simdjson::SIMDJSON_PADDING);
@@ -355,8 +355,8 @@ void describe(JsonlOptions& options, OptionTable& table) {
                    "Data type for arrays of numbers that are not whole");
   table
       .add("max-line-bytes", options.max_line_bytes,
-           "Longest line; a longer one counts as bad. Parsing takes up to ten times its bytes in "
-           "each thread")
+           "Longest line; a longer one is a bad sample. Parsing it takes up to ten times its size "
+           "in memory, in each thread")
       .set_size()
       .set_range(1 << 10, 0xFFFFFFFF);
 }

@@ -285,7 +285,7 @@ std::optional<FileRange> find_arrow_table(int64_t num_bytes, const ReadBytes& re
   const int64_t before = num_bytes - kFooterBytes;
   if (table_bytes == 0 || table_bytes > before) {
     throw error_of(ErrorCode::corrupt,
-                   "ends in an Arrow table of {} bytes, and has {} before its end; copy it again",
+                   "ends in an Arrow table of {} bytes, but has only {} bytes there; copy it again",
                    table_bytes, before);
   }
   return FileRange{.offset = before - table_bytes, .num_bytes = table_bytes};

@@ -30,7 +30,7 @@ LitDataFormat refused_format(const std::string& name, const char* reason) {
 std::string_view spec_text(simdjson::dom::element value) {
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
   }
   return text;
 }
@@ -41,7 +41,7 @@ std::vector<std::string> keys_of(simdjson::dom::element context) {
   simdjson::dom::array keys;
   const std::string_view text = spec_text(context);
   if (parser.parse(text.data(), text.size()).get_array().get(keys) != simdjson::SUCCESS) {
-    throw error_of(ErrorCode::corrupt, "has '{}', and no list of keys; write the index again",
+    throw error_of(ErrorCode::corrupt, "has '{}', not a list of keys; write the index again",
                    text.substr(0, 100));
   }
   std::vector<std::string> names;
@@ -65,7 +65,7 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
       object.at_key("context").get(context) == simdjson::SUCCESS &&
       object.at_key("children_spec").get_array().get(children) == simdjson::SUCCESS;
   if (!is_spec || depth > kMaxSpecDepth) {
-    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
   }
   if (type.is_null()) {
     names.push_back(prefix.empty() ? "value" : prefix);
@@ -165,7 +165,7 @@ LitDataFormat parse_litdata_format(const std::string& name) {
     return refused_format(name,
                           "it holds pickled Python objects, which run programs when they are read");
   }
-  return refused_format(name, "it is none of LitData's own");
+  return refused_format(name, "LitData does not define it");
 }
 
 std::optional<DType> torch_dtype(uint32_t number) {
@@ -196,7 +196,7 @@ std::vector<std::string> leaf_names(std::string_view spec) {
   if (parser.parse(text).get(root) != simdjson::SUCCESS ||
       root.at(0).get_int64().get(version) != simdjson::SUCCESS || version != 1 ||
       root.at(1).get(root) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is no structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
   }
   std::vector<std::string> names;
   add_leaves(root, "", 0, names);
@@ -206,18 +206,19 @@ std::vector<std::string> leaf_names(std::string_view spec) {
 LitDataConfig read_litdata_config(const IndexValue& config) {
   if (config.find("encryption")) {
     throw config.error(ErrorCode::unsupported,
-                       "says that the chunks are encrypted, which are not read; write them again "
-                       "without encryption");
+                       "says that the chunks are encrypted, which ffkit cannot read; write them "
+                       "again without encryption");
   }
   LitDataConfig read;
   const auto loader = config.find("item_loader");
   const std::string loader_name = loader ? loader->text() : "PyTreeLoader";
   read.are_tokens = loader_name == "TokensLoader";
   if (loader_name != "PyTreeLoader" && !read.are_tokens) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the item loader '{}', and chunks of PyTreeLoader and "
-                                   "TokensLoader are read; write the samples with one of these",
-                                   loader_name));
+    throw config.error(
+        ErrorCode::unsupported,
+        fmt::format("has the item loader '{}', but ffkit reads only chunks of PyTreeLoader and "
+                    "TokensLoader; write the samples with one of these",
+                    loader_name));
   }
   for (const IndexValue& format : config.at("data_format").list()) {
     read.formats.push_back(format.text());
@@ -237,10 +238,10 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
   if (const auto compression = config.find("compression")) read.compression = compression->text();
   if (!read.compression.empty() && read.compression != "zstd" &&
       !read.compression.starts_with("zstd:")) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the compression '{}', and zstd is read; write the chunks "
-                                   "with it",
-                                   read.compression));
+    throw config.error(
+        ErrorCode::unsupported,
+        fmt::format("has the compression '{}', but ffkit reads only zstd; write the chunks with it",
+                    read.compression));
   }
   const auto level = config.find("compression_level");
   const std::string level_name = level ? level->text() : "chunk";
@@ -250,8 +251,8 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
     read.in_chunk = InChunk::samples;
   } else if (level_name != "chunk" && !level_name.empty()) {
     throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the compression_level '{}', and chunk, batch and sample "
-                                   "are read; write the chunks with one of these",
+                       fmt::format("has the compression_level '{}', but ffkit reads only chunk, "
+                                   "batch and sample; write the chunks with one of these",
                                    level_name));
   }
   return read;
@@ -283,7 +284,7 @@ std::span<const std::byte> inflate_sample(std::span<const std::byte> row, int64_
     }
     if (out.size() == max_bytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has more than {} bytes decompressed, as many as a sample may have; take it "
+                     "has more than {} bytes after decompression, the limit of a sample; take it "
                      "away, or raise the limit with {}",
                      max_bytes, option_name("max_sample_bytes"));
     }
@@ -304,12 +305,12 @@ FramedChunk read_framed_chunk(const InputFile& file) {
                                      kFramedMagic.size()) == 0;
   if (!is_framed) {
     throw Error(ErrorCode::corrupt,
-                "is no chunk with frames of zstd, which index.json says it is; copy it again");
+                "is not a chunk with frames of zstd, although index.json says so; copy it again");
   }
   const auto version = from.number<uint16_t>();
   if (version != 1) {
     throw error_of(ErrorCode::unsupported,
-                   "has frames of version {}, and version 1 is read; write it with LitData's "
+                   "has frames of version {}, but ffkit reads version 1; write it with LitData's "
                    "compression_level=\"chunk\"",
                    version);
   }
@@ -344,8 +345,8 @@ FramedChunk read_framed_chunk(const InputFile& file) {
         offset_at(chunk.offsets, static_cast<uint64_t>(first)) == chunk.num_bytes;
     if (!follows) {
       throw error_of(ErrorCode::corrupt,
-                     "frame {} does not follow the one before it, by the table of frames; copy it "
-                     "again",
+                     "frame {} does not begin where the one before it ends, according to the table "
+                     "of frames; copy it again",
                      i);
     }
     next_sample += count;
@@ -354,7 +355,7 @@ FramedChunk read_framed_chunk(const InputFile& file) {
   }
   if (next_sample != num_samples || chunk.frames.offset + chunk.frames.num_bytes != file.size()) {
     throw error_of(ErrorCode::corrupt,
-                   "its frames end at sample {} and byte {}, and it has {} samples and {} bytes; "
+                   "its frames end at sample {} and byte {}, but it has {} samples and {} bytes; "
                    "copy it again",
                    next_sample, chunk.frames.offset + chunk.frames.num_bytes, num_samples,
                    file.size());

@@ -94,7 +94,7 @@ class NestedReader {
   uint32_t count(uint64_t bytes_each) {
     const auto count = from_.number<uint32_t>();
     if (count * bytes_each > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it says that it has {} items", count);
+      throw error_of(ErrorCode::corrupt, "is cut short: it claims {} items", count);
     }
     return count;
   }
@@ -166,7 +166,7 @@ class NestedReader {
       case NestedTag::records:
         return add_records();
       default:
-        throw error_of(ErrorCode::corrupt, "has the tag {}, which there is not", tag);
+        throw error_of(ErrorCode::corrupt, "has the unknown tag {}", tag);
     }
   }
 
@@ -177,12 +177,12 @@ class NestedReader {
     keys.reserve(num_keys);
     while (keys.size() < num_keys) keys.push_back(take_text());
     if (num_keys == 0 || uint64_t{num_rows} * num_keys > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it says that it has {} items", num_rows);
+      throw error_of(ErrorCode::corrupt, "is cut short: it claims {} items", num_rows);
     }
     add_list(num_rows, [&](uint32_t) {
       if (out_.size() > kMaxJsonBytes) {
-        throw error_of(ErrorCode::unsupported,
-                       "has more than {} bytes as JSON; take the sample away", kMaxJsonBytes);
+        throw error_of(ErrorCode::unsupported, "has more than {} bytes as JSON; remove the sample",
+                       kMaxJsonBytes);
       }
       out_ += '{';
       for (size_t i = 0; i < keys.size(); ++i) {
@@ -210,7 +210,7 @@ class NestedReader {
       case NestedTag::record_flag:
         return add_flag();
       default:
-        throw error_of(ErrorCode::corrupt, "has the tag {}, which there is not", tag);
+        throw error_of(ErrorCode::corrupt, "has the unknown tag {}", tag);
     }
   }
 
@@ -221,7 +221,7 @@ class NestedReader {
 }  // namespace
 
 std::string litdata_json(std::string_view bytes) {
-  if (bytes.empty()) throw Error(ErrorCode::corrupt, "is empty, and no JSON");
+  if (bytes.empty()) throw Error(ErrorCode::corrupt, "is empty, not JSON");
   if (static_cast<uint8_t>(bytes[0]) >= kFirstTextByte) return std::string(bytes);
   return NestedReader(std::as_bytes(std::span(bytes))).read();
 }

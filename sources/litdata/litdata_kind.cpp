@@ -359,10 +359,10 @@ class LitDataRows final : public IndexedRows {
       return;
     }
     format.field.dtype = *dtype;
-    notes_.push_back(fmt::format(
-        "{}: the index does not say what the arrays of column '{}' are of; they are {}, as in the "
-        "first sample",
-        shown_place(path()), names_[leaf], to_string(*dtype)));
+    notes_.push_back(
+        fmt::format("{}: the index does not name the type of the arrays of column '{}'; they are "
+                    "{}, as in the first sample",
+                    shown_place(path()), names_[leaf], to_string(*dtype)));
   }
 
   static std::optional<DType> dtype_of_array(LitDataKind kind, StoredBytes from) {

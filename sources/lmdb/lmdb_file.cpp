@@ -73,7 +73,7 @@ class LmdbReader {
     }
     if (databases_.size() > 1 || !listing_.entries.empty()) {
       throw source_error(path_, ErrorCode::unsupported,
-                         "holds named databases ('{}'){}; say which one is taken with {}",
+                         "holds named databases ('{}'){}; choose one with {}",
                          fmt::join(database_names(), "', '"),
                          listing_.entries.empty() ? "" : " and entries", option_name("database"));
     }
@@ -136,7 +136,7 @@ class LmdbReader {
     constexpr size_t kLeastPage = 512;
     constexpr size_t kMostPage = 65536;  // offsets in a page have 16 bits
     if (!std::has_single_bit(page_bytes_) || page_bytes_ < kLeastPage || page_bytes_ > kMostPage) {
-      throw damaged(0, "says that pages are of another size than they can be");
+      throw damaged(0, "has an impossible size of pages");
     }
     std::optional<LmdbTree> newest;
     uint64_t newest_transaction = 0;
@@ -155,7 +155,7 @@ class LmdbReader {
       newest.emplace(meta.data() + kTrees + LmdbTree::kBytes);
       newest_transaction = transaction;
     }
-    if (!newest) throw damaged(0, "is none of the two that begin an LMDB file");
+    if (!newest) throw damaged(0, "is not one of the two pages that begin an LMDB file");
     return *newest;
   }
 
@@ -177,9 +177,9 @@ class LmdbReader {
     }
     const ContentKind kind = content_kind(start);
     if (kind == ContentKind::unknown) {
-      return source_error(path_, ErrorCode::unsupported, "is no LMDB file");
+      return source_error(path_, ErrorCode::unsupported, "is not an LMDB file");
     }
-    return source_error(path_, ErrorCode::unsupported, "is {}, and no LMDB file",
+    return source_error(path_, ErrorCode::unsupported, "is {}, not an LMDB file",
                         content_name(kind));
   }
 
@@ -188,9 +188,10 @@ class LmdbReader {
     if (tree.root != kNoLmdbPage) walk_page(tree.root, 0);
     const size_t num_found = listing_.entries.size() + databases_.size() - num_before;
     if (num_found != tree.entries) {
-      throw source_error(path_, ErrorCode::corrupt,
-                         "is damaged: its tree has {} entries, and it says {}; get the file again",
-                         num_found, tree.entries);
+      throw source_error(
+          path_, ErrorCode::corrupt,
+          "is damaged: its tree has {} entries, but its header says {}; get the file again",
+          num_found, tree.entries);
     }
   }
 
@@ -199,10 +200,10 @@ class LmdbReader {
     throw_if_cancelled(cancel_);
     if (depth >= kMostLmdbDepth) throw damaged(number, "is too deep in the tree");
     if (number >= is_read_.size()) {
-      throw source_error(path_, ErrorCode::corrupt,
-                         "is cut short: it has {} pages, and page {} is in its tree; get the file "
-                         "again",
-                         is_read_.size(), number);
+      throw source_error(
+          path_, ErrorCode::corrupt,
+          "is cut short: it has {} pages, but its tree uses page {}; get the file again",
+          is_read_.size(), number);
     }
     if (is_read_[number]) throw damaged(number, "is twice in the tree");
     is_read_[number] = true;
@@ -255,7 +256,7 @@ class LmdbReader {
                          printable(key));
     }
     if ((flags & kSubDatabase) != 0) {
-      if (num_bytes != LmdbTree::kBytes) throw damaged(number, "has a database that is none");
+      if (num_bytes != LmdbTree::kBytes) throw damaged(number, "has an invalid database");
       databases_.emplace_back(std::move(key), LmdbTree(page.data() + value_at));
       return;
     }

@@ -256,11 +256,11 @@ class LmdbRows final : public FileRows {
       if (!places.others[i]) continue;
       const FileRange& value = *places.others[i];
       if (value.num_bytes > options().max_row_bytes) {
-        throw error_of(ErrorCode::unsupported,
-                       "column '{}': has {} bytes, and a sample may have {}; raise the limit with "
-                       "{}",
-                       members_->others[i], value.num_bytes, options().max_row_bytes,
-                       option_name("max_sample_bytes"));
+        throw error_of(
+            ErrorCode::unsupported,
+            "column '{}': has {} bytes, but a sample may have at most {}; raise the limit with {}",
+            members_->others[i], value.num_bytes, options().max_row_bytes,
+            option_name("max_sample_bytes"));
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
       read_file(split, places.file, value.offset, bytes);
@@ -471,14 +471,13 @@ std::unique_ptr<Source> open_lmdb(const fs::path& path, const LmdbOptions& optio
 }
 
 void describe(LmdbOptions& options, OptionTable& table) {
-  table.add_choice("value", options.value, parse_lmdb_value,
-                   {"auto", "picture", "datum", "bytes", "text"},
-                   "What the values are. picture: files of pictures; datum: Caffe's messages; "
-                   "bytes, text: as they are; auto: pictures or Datum messages where half or more "
-                   "are, else bytes");
+  table.add_choice(
+      "value", options.value, parse_lmdb_value, {"auto", "picture", "datum", "bytes", "text"},
+      "Kind of the values. picture: files of pictures; datum: Caffe's messages; bytes, text: as "
+      "they are; auto: pictures or Datum messages if at least half of them are, else bytes");
   table.add("rgb", options.is_rgb,
-            "Pixels in Datum messages are planes of red, green, blue, not of blue, green, red");
-  table.add("database", options.database, "The named database that is taken, where a file has some")
+            "Pixels in Datum messages are in the order red, green, blue, not blue, green, red");
+  table.add("database", options.database, "The named database to convert, if a file has several")
       .set_default("the only one");
   describe(options.rows, table);
 }

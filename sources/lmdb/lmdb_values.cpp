@@ -1,13 +1,13 @@
 #include "lmdb/lmdb_values.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
 #include <ffkit/image/image_codec.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "format/content_kind.h"
 
 namespace ffkit {
@@ -133,7 +133,7 @@ std::span<const std::byte> picture_of_planes(std::span<const std::byte> planes, 
                                              PlaneOrder order, SampleBuffers& buffers) {
   constexpr int64_t kMostPixels = 1'000'000;  // each way, as of a PNG
   if (datum.width > kMostPixels || datum.height > kMostPixels) {
-    throw error_of(ErrorCode::unsupported, "has {} x {} pixels, and at most {} each way are taken",
+    throw error_of(ErrorCode::unsupported, "has {} x {} pixels; at most {} per side are supported",
                    datum.width, datum.height, kMostPixels);
   }
   const int width = static_cast<int>(datum.width);
@@ -162,9 +162,8 @@ std::span<const std::byte> picture_of_planes(std::span<const std::byte> planes, 
   return picture;
 }
 
-constexpr std::array<std::string_view, 9> kBookkeepingKeys = {
-    "__len__", "__keys__", "__classes__", "num-samples", "num_samples",
-    "length",  "len",      "keys",        "meta"};
+constexpr std::string_view kBookkeepingKeys =
+    "__len__ __keys__ __classes__ num-samples num_samples length len keys meta";
 
 struct MemberKey {
   std::string_view word;
@@ -234,7 +233,8 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
   floats.clear();
   const std::optional<Datum> datum = read_datum(std::ssize(message), bytes, &floats);
   if (!datum || !datum->is_whole()) {
-    throw Error(ErrorCode::corrupt, "is no Datum of Caffe with as many numbers as its shape says");
+    throw Error(ErrorCode::corrupt,
+                "is not a Datum of Caffe, or its shape does not match its numbers");
   }
   if (content_of(*datum) != content) {
     throw error_of(ErrorCode::corrupt, "is a Datum of {}, and the others are of {}",
@@ -255,7 +255,7 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
 }
 
 bool is_bookkeeping(std::string_view key) {
-  return std::ranges::find(kBookkeepingKeys, key) != kBookkeepingKeys.end();
+  return has_word(kBookkeepingKeys, key);
 }
 
 std::optional<LmdbMembers> find_lmdb_members(const LmdbRowsOfFiles& rows) {

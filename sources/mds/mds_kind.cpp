@@ -129,14 +129,14 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
         "read");
   }
   return refused_encoding(
-      fmt::format("has the encoding '{}', which is none of MosaicML Streaming's", name));
+      fmt::format("has the encoding '{}', which MosaicML Streaming does not define", name));
 }
 
 // The dtype that stands for `number` in arrays; throws Error(corrupt) for others.
 DType mds_array_dtype(uint8_t number) {
   const auto* const found = std::ranges::find(kNumberTypes, number, &NumberType::number);
   if (found != std::end(kNumberTypes)) return found->dtype;
-  throw error_of(ErrorCode::corrupt, "is an array of the type {}, which there is not", number);
+  throw error_of(ErrorCode::corrupt, "is an array of the unknown type {}", number);
 }
 
 struct MdsColumn {
@@ -156,11 +156,11 @@ T number_in(std::span<const std::byte> bytes) {
   T value{};
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
   if (error == std::errc::result_out_of_range) {
-    throw error_of(ErrorCode::unsupported, "is {}, which is more than 64 bits hold",
+    throw error_of(ErrorCode::unsupported, "is {}, which does not fit into 64 bits",
                    text.substr(0, 40));
   }
   if (error != std::errc() || end != text.end()) {
-    throw error_of(ErrorCode::corrupt, "is '{}', and no number", text.substr(0, 40));
+    throw error_of(ErrorCode::corrupt, "is '{}', not a number", text.substr(0, 40));
   }
   return value;
 }
@@ -198,7 +198,7 @@ void require_shard(const IndexValue& shard) {
   if (version != 2 || format != "mds") {
     throw shard.error(
         ErrorCode::unsupported,
-        fmt::format("is of the format '{}', version {}; mds, version 2, is read, so write it "
+        fmt::format("is of the format '{}', version {}; ffkit reads mds, version 2, so write it "
                     "with a newer MosaicML Streaming, or with its MDSWriter",
                     format, version));
   }
@@ -218,7 +218,7 @@ IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
   const std::string name = compression.substr(0, compression.find(':'));
   if (name != "zstd" && name != "gz" && name != "bz2") {
     file.refused_compression = fmt::format(
-        "is compressed by '{}', which is not read; read the folder once with MosaicML's "
+        "is compressed by '{}', which ffkit cannot read; read the folder once with MosaicML's "
         "StreamingDataset(local=...), which leaves decompressed shards there",
         name);
   }
@@ -324,8 +324,8 @@ class MdsRows final : public IndexedRows {
       if (encoding.kind == MdsKind::array && !encoding.dtype) {
         encoding.field.dtype = first_dtype(i, options);
         notes_.push_back(fmt::format(
-            "{}: the column '{}' does not say what its arrays are of; they are {}, as in the first "
-            "sample",
+            "{}: the column '{}' does not name the type of its arrays; they are {}, as in the "
+            "first sample",
             shown_place(path()), mds_columns_[i].name, to_string(encoding.field.dtype)));
       }
       if (encoding.kind == MdsKind::pillow || encoding.kind == MdsKind::pillow_list) {

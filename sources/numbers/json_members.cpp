@@ -47,7 +47,7 @@ class MemberReader {
     if (peek() != '{') {
       skip_value();
       require_end();
-      throw Error(ErrorCode::invalid_argument, "is no JSON object, {...}");
+      throw Error(ErrorCode::invalid_argument, "is not a JSON object, {...}");
     }
     ++at_;
     std::vector<JsonMember> members;
@@ -85,7 +85,7 @@ class MemberReader {
     const std::string found = at_ < text_.size()
                                   ? fmt::format("'{}' is there", printable(text_.substr(at_, 1)))
                                   : "it ends";
-    throw error_of(ErrorCode::corrupt, "is no JSON: {} is expected at byte {}, and {}", wanted,
+    throw error_of(ErrorCode::corrupt, "is not valid JSON: expected {} at byte {}, but {}", wanted,
                    at_ + 1, found);
   }
 
@@ -127,7 +127,7 @@ class MemberReader {
       if (open.size() > kMaxMemberDepth) {
         throw error_of(
             ErrorCode::corrupt,
-            "is no JSON that can be read: it has more than {} brackets within each other",
+            "is not valid JSON that can be read: it has more than {} brackets within each other",
             kMaxMemberDepth);
       }
     } while (!open.empty());
@@ -165,7 +165,7 @@ class MemberReader {
     }
     for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
       if (pass_word(word))
-        return note(fmt::format("{} {}, which is no number of JSON", verb, word));
+        return note(fmt::format("{} {}, which is not a number in JSON", verb, word));
     }
     if (c == '"') return pass_string(nullptr);
     if (c != '-' && !is_number_digit(static_cast<char>(c))) fail("a value");
@@ -236,7 +236,7 @@ class MemberReader {
     while (true) {
       const int c = peek();
       if (c < 0) fail("a quotation mark");
-      if (c < 0x20) fail("a character that is no control character");
+      if (c < 0x20) fail("a character that is not a control character");
       if (c == '"') break;
       if (c == '\\') {
         pass_escape(out);
@@ -246,7 +246,7 @@ class MemberReader {
       }
     }
     const std::string_view raw = text_.substr(begin, at_ - begin);
-    if (!simdjson::validate_utf8(raw.data(), raw.size())) note("has bytes that are no UTF-8");
+    if (!simdjson::validate_utf8(raw.data(), raw.size())) note("has bytes that are not UTF-8");
     ++at_;
   }
 

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@ T json_number(simdjson::dom::element value) {
   if constexpr (std::is_floating_point_v<T>) {
     double number = 0;
     if (value.get_double().get(number) != simdjson::SUCCESS) {
-      throw error_of(ErrorCode::invalid_argument, "{} is no number", json_excerpt(value));
+      throw error_of(ErrorCode::invalid_argument, "{} is not a number", json_excerpt(value));
     }
     // It would become an infinity.
     if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
@@ -45,7 +46,7 @@ T json_number(simdjson::dom::element value) {
   } else {
     int64_t number = 0;
     if (value.get_int64().get(number) != simdjson::SUCCESS) {
-      throw error_of(ErrorCode::invalid_argument, "{} is no integer", json_excerpt(value));
+      throw error_of(ErrorCode::invalid_argument, "{} is not an integer", json_excerpt(value));
     }
     if (number < int64_t{std::numeric_limits<T>::min()} ||
         number > int64_t{std::numeric_limits<T>::max()}) {
@@ -85,6 +86,22 @@ inline std::vector<int64_t> json_shape(simdjson::dom::element value) {
   return shape;
 }
 
+// The numbers of a list of out.size() of them. What is no number, or beyond T, is NaN; so are all
+// of another value.
+template <typename T>
+void numbers_or_nan(simdjson::dom::element value, std::span<T> out) {
+  std::ranges::fill(out, std::numeric_limits<T>::quiet_NaN());
+  simdjson::dom::array array;
+  if (value.get_array().get(array) != simdjson::SUCCESS || array.size() != out.size()) return;
+  for (size_t i = 0; i < out.size(); ++i) {
+    double number = 0;
+    if (array.at(i).get_double().get(number) == simdjson::SUCCESS &&
+        std::abs(number) <= std::numeric_limits<T>::max()) {
+      out[i] = static_cast<T>(number);
+    }
+  }
+}
+
 // Appends the numbers of `value`, whose shape must be `shape`, to `out` in row-major order.
 template <typename T>
 void append_numbers(simdjson::dom::element value, std::span<const int64_t> shape,
@@ -102,7 +119,7 @@ void append_numbers(simdjson::dom::element value, std::span<const int64_t> shape
     }
   }
   if (num_items != shape[0]) {
-    throw error_of(ErrorCode::invalid_argument, "{} is no array of {} elements",
+    throw error_of(ErrorCode::invalid_argument, "{} is not an array of {} elements",
                    json_excerpt(value), shape[0]);
   }
 }

@@ -84,7 +84,7 @@ class TableReader {
     if (error != simdjson::SUCCESS) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("is no JSON: {}",
+          fmt::format("is not valid JSON: {}",
                       json_problem({elements_.text().data(), elements_.text().size()}, error)),
           {.path = file_.path().string(), .offset = elements_.range().offset});
     }
@@ -114,7 +114,7 @@ class TableReader {
     std::string who = fmt::format("{}[{}]", table_->name, index);
     try {
       if (value.get_object().get(object) != simdjson::SUCCESS) {
-        throw error_of(ErrorCode::invalid_argument, "is {}, no object", json_type_name(value));
+        throw error_of(ErrorCode::invalid_argument, "is {}, not an object", json_type_name(value));
       }
       table_->add(object, elements_.range());
     } catch (const Error& error) {
@@ -259,7 +259,7 @@ JsonPart JsonElements::next() {
         is_in_array_ = false;
         continue;
       }
-      if (skip_space() >= 0) fail_at("there is text behind the end of the object");
+      if (skip_space() >= 0) fail_at("there is text after the end of the object");
       return JsonPart::end;
     }
     if (!is_first_) {
@@ -308,7 +308,7 @@ void JsonElements::require_object() {
   if (kind != ContentKind::unknown) {
     const std::string remedy = content_remedy(kind);
     refuse(
-        fmt::format("is {}, no JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
+        fmt::format("is {}, not JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
   }
   if (first == '[') {
     refuse(
@@ -349,12 +349,11 @@ bool JsonElements::refill() {
   end_ -= first;
   kept_ = 0;
   if (end_ > kMaxElementBytes) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("an element has more than {} MiB, which no annotation needs, and which would "
-                    "be in memory as a whole; is a bracket or a quotation mark missing?",
-                    kMaxElementBytes >> 20),
-        {.path = file_.path().string(), .offset = base_});
+    throw Error(ErrorCode::unsupported,
+                fmt::format("an element has more than {} MiB, much more than an annotation needs; "
+                            "is a bracket or a quotation mark missing?",
+                            kMaxElementBytes >> 20),
+                {.path = file_.path().string(), .offset = base_});
   }
   const size_t num_bytes = static_cast<size_t>(std::min<int64_t>(num_left, kElementChunkBytes));
   const size_t needed = end_ + num_bytes + simdjson::SIMDJSON_PADDING;
@@ -469,7 +468,7 @@ std::string number_beyond_json(std::string_view text) {
     } else {
       for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
         if (!text.substr(at).starts_with(name)) continue;
-        return fmt::format("{} is {}, at byte {} of it, which JSON has no number for",
+        return fmt::format("{} is {}, at byte {} of the row, which JSON cannot express",
                            key.empty() ? "a value" : fmt::format("'{:.60}'", key), name, at);
       }
     }

@@ -25,7 +25,7 @@ constexpr int64_t kMaxFileBytes = 256 << 20;
 
 [[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
   throw source_error(path, ErrorCode::corrupt,
-                     "is no file of CAN bus messages: {}; unpack can_bus.zip again", what);
+                     "is not a file of CAN bus messages: {}; unpack can_bus.zip again", what);
 }
 
 // Calls use(dom::object) for each message of a file.
@@ -43,7 +43,7 @@ void for_messages(const fs::path& path, const Use& use) {
   for (const dom::element element : array) {
     dom::object object;
     if (element.get_object().get(object) != simdjson::SUCCESS)
-      refuse_file(path, "a message is no object");
+      refuse_file(path, "a message is not an object");
     use(object);
   }
 }

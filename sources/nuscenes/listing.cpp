@@ -68,15 +68,18 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
 // What the official packages and well-known additions bring, and records do not hold.
 void Listing::note_parts_left_out(const std::string& version) {
   const std::string boxes = version + "/image_annotations.json";
+  constexpr const char* kNoTable = "labels of points, whose table is not beside the others";
   struct Part {
     std::string_view path;
     const char* what;
   };
-  for (const Part& part : {Part{"maps/expansion", "the vector maps of the map expansion"},
-                           Part{"maps/prediction", "the scenes of the prediction challenge"},
-                           Part{"maps/basemap", "the base maps of the map expansion"},
-                           Part{"gts", "occupancy"}, Part{boxes, "2D boxes"}}) {
-    if (!exists_at(root_ / part.path)) continue;
+  for (const Part& part :
+       {Part{"maps/expansion", "the vector maps of the map expansion"},
+        Part{"maps/prediction", "the scenes of the prediction challenge"},
+        Part{"maps/basemap", "the base maps of the map expansion"}, Part{"gts", "occupancy"},
+        Part{boxes, "2D boxes"}, Part{t_.lidarseg.is_there ? "" : "lidarseg", kNoTable},
+        Part{t_.panoptic.is_there ? "" : "panoptic", kNoTable}}) {
+    if (part.path.empty() || !exists_at(root_ / part.path)) continue;
     notes_.push_back(fmt::format("{}: {}; not converted", part.path, part.what));
   }
 }
@@ -158,10 +161,9 @@ void Listing::list_keyframes(const std::string& version) {
       ++num_found;
       const auto [other, is_new] = split_of.emplace(found->second, wanted.name);
       if (!is_new) {
-        throw source_error(
-            root_ / version / kSplitsFile, ErrorCode::invalid_argument,
-            "scene '{}' is in the splits '{}' and '{}'; say by {} which splits to convert", scene,
-            other->second, wanted.name, option_name("splits"));
+        throw source_error(root_ / version / kSplitsFile, ErrorCode::invalid_argument,
+                           "scene '{}' is in the splits '{}' and '{}'; choose the splits with {}",
+                           scene, other->second, wanted.name, option_name("splits"));
       }
       list_scene(found->second, split);
     }
@@ -174,8 +176,8 @@ void Listing::list_keyframes(const std::string& version) {
   }
   if (splits_.empty()) {
     throw source_error(root_ / version / "scene.json", ErrorCode::invalid_argument,
-                       "none of the {} scenes is of a split of {}; is it another version? Splits "
-                       "of your own scenes stand in {}, as the devkit reads it",
+                       "none of the {} scenes is of a split of {}; is it another version? Put "
+                       "splits of your own scenes into {}, which the devkit reads, too",
                        t_.scenes.size(), version, (root_ / version / kSplitsFile).string());
   }
   if (num_taken < t_.scenes.size()) {
@@ -209,7 +211,7 @@ void Listing::require_channels() const {
   if (lacks_radar) remedies.push_back("leave the radars out with " + option_on("no_radar"));
   if (lacks_camera) {
     remedies.push_back(fmt::format(
-        "take the cameras that there are with {}",
+        "choose the existing cameras with {}",
         option_set("cameras",
                    cameras.empty() ? "none" : fmt::format("{}", fmt::join(cameras, ",")))));
   }
@@ -219,8 +221,8 @@ void Listing::require_channels() const {
                        fmt::join(remedies, ", and "));
   }
   throw source_error(root_, ErrorCode::unsupported,
-                     "sample_data.json has no key frame of {}; ffkit converts sets with a lidar, "
-                     "in whose time and place it puts all others",
+                     "sample_data.json has no key frame of {}; ffkit converts only sets with a "
+                     "lidar, because it relates all other sensors to it",
                      fmt::join(missing, ", "));
 }
 
@@ -233,7 +235,7 @@ void Listing::list_scene(Row scene, SplitListing& split) {
   for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
        sample = t_.samples.next[sample]) {
     if (t_.samples.scene[sample] != scene) {
-      refuse(fmt::format("goes on with sample {}, which is of another scene",
+      refuse(fmt::format("continues with sample {}, which is of another scene",
                          to_string(t_.samples.token[sample])));
     }
     for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
@@ -287,8 +289,8 @@ void Listing::look_at_files() {
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
       if (!options_.allow_partial) {
         throw source_error(root_ / all.filename[row], ErrorCode::corrupt,
-                           "has {} bytes, which is no multiple of 20, five f32 a point; unpack it "
-                           "again, or leave its field empty by {}",
+                           "has {} bytes, which is not a multiple of 20 (five f32 per point); "
+                           "unpack it again, or leave its field empty by {}",
                            file_bytes_[row], option_on("allow_partial"));
       }
       file_bytes_[row] = 0;
@@ -312,7 +314,7 @@ void Listing::look_at_files() {
   if (!options_.allow_partial) {
     throw source_error(root_, ErrorCode::not_found,
                        "{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps "
-                       "({}, {}, {}), or take what is there with {}",
+                       "({}, {}, {}), or take the existing files with {}",
                        what, option_name("cameras"), option_name("no_radar"),
                        option_name("keyframes_only"), option_on("allow_partial"));
   }
@@ -346,7 +348,7 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what,
   }
   // v1.0-test has the table's name but no labels.
   if (num_found == std::ssize(samples)) {
-    notes_.push_back(fmt::format("{} labels are taken", what));
+    notes_.push_back(fmt::format("{} labels are used", what));
   } else {
     notes_.push_back(
         fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",
@@ -471,8 +473,8 @@ void Listing::list_maps() {
                                  is_there.size()));
   }
   if (num_damaged > 0) {
-    notes_.push_back(fmt::format("{} of the {} map masks are no whole PNG; left out", num_damaged,
-                                 is_there.size()));
+    notes_.push_back(fmt::format("{} of the {} map masks are not complete PNG files; left out",
+                                 num_damaged, is_there.size()));
   }
 }
 

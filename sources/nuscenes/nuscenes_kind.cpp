@@ -77,7 +77,7 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
   check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
-    throw error_of(ErrorCode::invalid_argument, "'{}' is no camera; there are {}", camera,
+    throw error_of(ErrorCode::invalid_argument, "'{}' is not a camera; there are {}", camera,
                    fmt::join(kCameras, ", "));
   }
   for (const std::string_view camera : kCameras) {
@@ -371,8 +371,8 @@ void describe(NuScenesOptions& options, OptionTable& table) {
   table
       .add("version", options.version,
            "v1.0-trainval, v1.0-test, v1.0-mini, or another folder with the tables and the "
-           "devkit's splits.json; needed when SRC has the tables of more than one")
-      .set_default("the one that is there");
+           "devkit's splits.json; needed if SRC has the tables of more than one")
+      .set_default("the only one in SRC");
   table
       .add("sweeps", options.lidar_sweeps,
            "Number of lidar sweeps before each keyframe; each sweep is stored once")
@@ -389,8 +389,8 @@ void describe(NuScenesOptions& options, OptionTable& table) {
                    "Data type of lidar points. f32: as in the files; f16: half the size, with an "
                    "error of up to 0.4 cm within 16 m, and of up to 3.1 cm beyond 64 m");
   table.add("allow-partial", options.allow_partial,
-            "Converts the files that are there and whole. Missing and damaged files become null "
-            "fields; keyframes without any file are left out");
+            "Missing and damaged files become null fields instead of an error; keyframes without "
+            "any file are left out");
   table
       .add_names("splits", options.splits,
                  "Splits to convert, such as train,val, or those of splits.json")

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/nuscenes/classes.h>
 
+#include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -15,8 +15,8 @@ namespace ffkit::nuscenes {
 namespace {
 
 // Of nuscenes-devkit 1.2.0, which does not look for these in splits.json.
-constexpr std::array<std::string_view, 7> kDevkitSplits = {
-    "train", "val", "test", "mini_train", "mini_val", "train_detect", "train_track"};
+constexpr std::string_view kDevkitSplits =
+    "train val test mini_train mini_val train_detect train_track";
 
 std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   std::vector<SceneSplit> splits;
@@ -29,15 +29,16 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   try {
     json = nlohmann::ordered_json::parse(read_source_text(path));
   } catch (const nlohmann::json::exception& error) {
-    refuse(fmt::format("is no JSON: {}", error.what()));
+    refuse(fmt::format("is not valid JSON: {}", error.what()));
   }
-  if (!json.is_object()) refuse("is no JSON object");
+  if (!json.is_object()) refuse("is not a JSON object");
   for (const auto& [name, scenes] : json.items()) {
     SceneSplit split{.name = name, .is_own = true};
-    if (!scenes.is_array()) refuse(fmt::format("'{}' is no list of scenes' names", name));
+    if (!scenes.is_array()) refuse(fmt::format("'{}' is not a list of scenes' names", name));
     std::set<std::string> names;
     for (const auto& scene : scenes) {
-      if (!scene.is_string()) refuse(fmt::format("'{}' has {}, no name", name, scene.dump()));
+      if (!scene.is_string())
+        refuse(fmt::format("'{}' has {}, which is not a name", name, scene.dump()));
       // The devkit asks only whether a scene is in the list.
       if (names.insert(scene.get<std::string>()).second) split.scenes.push_back(scene);
     }
@@ -54,8 +55,8 @@ void keep_wanted(std::vector<SceneSplit>& splits, const std::vector<std::string>
   for (const SceneSplit& split : splits) names.push_back(split.name);
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw source_error(folder, ErrorCode::invalid_argument, "there is no split '{}'; there are {}",
-                       name, fmt::join(names, ", "));
+    throw source_error(folder, ErrorCode::invalid_argument,
+                       "unknown split '{}'; expected one of {}", name, fmt::join(names, ", "));
   }
   std::erase_if(splits, [&](const SceneSplit& split) {
     return std::ranges::find(wanted, split.name) == wanted.end();
@@ -84,16 +85,16 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
     }
   }
   for (SceneSplit& own : read_own_splits(folder / kSplitsFile)) {
-    if (std::ranges::find(kDevkitSplits, own.name) == kDevkitSplits.end()) {
+    if (!has_word(kDevkitSplits, own.name)) {
       splits.push_back(std::move(own));
       continue;
     }
     const auto official = std::ranges::find(splits, own.name, &SceneSplit::name);
     if (official != splits.end() && has_scenes(*official)) {
-      throw source_error(folder / kSplitsFile, ErrorCode::invalid_argument,
-                         "names '{}', of which the devkit takes its own list of scenes whatever "
-                         "the file says; rename the split",
-                         own.name);
+      throw source_error(
+          folder / kSplitsFile, ErrorCode::invalid_argument,
+          "names '{}', for which the devkit always uses its own list of scenes; rename the split",
+          own.name);
     }
     notes.push_back(
         fmt::format("{}: '{}' is taken from it, but the devkit has a list of its own "

@@ -18,7 +18,7 @@
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"
 #include "format/schema/element.h"
-#include "numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 
 namespace ffkit::nuscenes {
 namespace {
@@ -43,8 +43,8 @@ class Header {
     std::string_view line = next_line();
     while (line.starts_with('#')) line = next_line();
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') {
-      throw error_of(ErrorCode::corrupt, "is no PCD file of a radar: '{}' is missing in its header",
-                     key);
+      throw error_of(ErrorCode::corrupt,
+                     "is not a PCD file of a radar: '{}' is missing in its header", key);
     }
     line.remove_prefix(key.size() + 1);
     return line;
@@ -53,7 +53,7 @@ class Header {
   void require(std::string_view key, std::string_view wanted) {
     if (const std::string_view found = value(key); found != wanted) {
       throw error_of(ErrorCode::unsupported,
-                     "is no radar file of nuScenes: {} is '{}' instead of '{}'", key,
+                     "is not a radar file of nuScenes: {} is '{}' instead of '{}'", key,
                      found.substr(0, 200), wanted);
     }
   }
@@ -76,7 +76,7 @@ class Header {
   std::string_view next_line() {
     const size_t end = text_.find('\n', position_);
     if (end == std::string_view::npos) {
-      throw Error(ErrorCode::corrupt, "is no PCD file: its header does not end");
+      throw Error(ErrorCode::corrupt, "is not a PCD file: its header does not end");
     }
     std::string_view line = text_.substr(position_, end - position_);
     position_ = end + 1;
@@ -121,7 +121,7 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
   const std::unique_ptr<archive, Free> zip(archive_read_new());
   const auto fail = [&] {
     const char* why = archive_error_string(zip.get());
-    throw error_of(ErrorCode::corrupt, "is no readable .npz file: {}; unpack it again",
+    throw error_of(ErrorCode::corrupt, "is not a readable .npz file: {}; unpack it again",
                    why == nullptr ? "it has no array 'data'" : why);
   };
   archive_read_support_format_zip(zip.get());
@@ -187,9 +187,10 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers) {
   if (file.size() % kLidarPointBytes != 0) {
-    throw error_of(ErrorCode::corrupt,
-                   "has {} bytes, which is no multiple of 20, five f32 a point; unpack it again",
-                   file.size());
+    throw error_of(
+        ErrorCode::corrupt,
+        "has {} bytes, which is not a multiple of 20 (five f32 per point); unpack it again",
+        file.size());
   }
   const auto num_points = static_cast<int64_t>(file.size() / kLidarPointBytes);
   if (dtype == DType::f32) {

@@ -1,5 +1,7 @@
 #include "nuscenes/record_reader.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -60,8 +62,17 @@ void set_boxes(const Tables& tables, Row sample, const PoseNumbers& lidar_calibr
                const PoseNumbers& lidar_pose, RecordBuilder& record, size_t first_field,
                SampleBuffers& buffers) {
   const AnnotationRows& all = tables.annotations;
-  const std::span<const Row> rows =
-      std::span(all.order).subspan(all.first[sample], all.first[sample + 1] - all.first[sample]);
+  std::vector<Row> rows;
+  for (Row i = all.first[sample]; i < all.first[sample + 1]; ++i) {
+    const Row row = all.order[i];
+    if (has_extent(box_of(all.box[row]))) {
+      rows.push_back(row);
+      continue;
+    }
+    buffers.leave_out(
+        fmt::format("annotation {} has no size, place or direction: its box is ({:g})",
+                    to_string(all.token[row]), fmt::join(all.box[row], ", ")));
+  }
   const size_t n = rows.size();
   const auto length = static_cast<int64_t>(n);
   const Pose sensor_to_ego = make_pose(lidar_calibration);

@@ -152,27 +152,26 @@ class PairsKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
     table
-        .add_named("folders", folders_,
-                   "The folder of each field, such as image=/data/pictures mask=/data/masks; the "
-                   "first has the pictures, the others have masks whose names are equal but for "
-                   "their endings")
+        .add_named(
+            "folders", folders_,
+            "The folder of each field, such as image=/data/pictures mask=/data/masks; the first "
+            "has the pictures, the others have masks with the same names but other endings")
         .set_type_name("NAME=FOLDER")
         .set_argument();
     table
         .add("layout", options_.layout,
-             "Takes the folders, suffixes and lists of a published data set: of ade20k "
-             "ADEChallengeData2016, of voc VOC2012; those that are given come before them. "
-             "Needs " +
+             "Takes the folders, suffixes and lists of a published data set: ADEChallengeData2016 "
+             "for ade20k, VOC2012 for voc; those that you give have priority. Needs " +
                  option_name("root"))
         .set_choices(pair_layouts());
     table.add("root", options_.root,
-              "Folder of the data set, which " + option_name("folders") + " and " +
-                  option_name("list") + " are below");
+              "Folder of the data set, with " + option_name("folders") + " and " +
+                  option_name("list") + " in it");
     table
         .add_named("suffix", suffixes_,
-                   "What stands behind the shared name of a field's files, before the ending, such "
-                   "as mask=_gtFine_labelIds, perhaps with the ending, such as mask=_mask.png; "
-                   "other files are left out, with a note")
+                   "The part of a field's file names after the shared name, such as "
+                   "mask=_gtFine_labelIds, or with the ending, such as mask=_mask.png; other files "
+                   "are left out, with a note")
         .set_type_name("NAME=SUFFIX");
     table.add_paths(
         "list",
@@ -184,24 +183,22 @@ class PairsKind final : public SourceOptions {
         [this](const std::vector<std::string>& lists) {
           options_.lists.assign(lists.begin(), lists.end());
         },
-        "File with the names to take, one a line, in its order; its split is called after it. May "
-        "be given several times");
+        "File with the names to take, one per line, in its order; the split gets the name of the "
+        "file. May be given several times");
     table
-        .add_names(
-            "splits", options_.splits,
-            "Splits to convert, by their folders or lists. Where there are neither, the name "
-            "of the one split")
+        .add_names("splits", options_.splits,
+                   "Splits to convert, by their folders or lists. If there are neither, the name "
+                   "of the only split")
         .set_default("all that are there");
     table
         .add_words(
             "unpaired", [this] { return options_.skip_unpaired ? "skip" : "fail"; },
             [this](const std::string& word) { options_.skip_unpaired = word == "skip"; },
-            "A name without a file in one of the folders. fail: is an error; skip: is left out, "
-            "and counted in a note")
+            "If a name has no file in one of the folders: fail: error; skip: the name is left out, "
+            "and a note counts it")
         .set_choices({"fail", "skip"});
     table.add_names("panoptic", options_.panoptic,
-                    "Fields whose masks have colours that are numbers: red + 256 green + 65536 "
-                    "blue");
+                    "Fields whose masks store numbers as colours: red + 256 green + 65536 blue");
   }
 
   void check(const OptionTable& /*table*/) const override { validate(all_options()); }
@@ -284,7 +281,7 @@ void require_field(const char* option, const std::vector<PairsFolder>& folders,
   fields.reserve(folders.size());
   for (const PairsFolder& folder : folders) fields.push_back(folder.field);
   if (std::ranges::find(fields, field) != fields.end()) return;
-  throw argument_error(option, fmt::format("{}: there is no field '{}'; there are {}",
+  throw argument_error(option, fmt::format("{}: unknown field '{}'; expected one of {}",
                                            option_name(option), field, fmt::join(fields, ", ")));
 }
 
@@ -301,7 +298,7 @@ fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
   }
   if (exists_at(below, none)) {
     throw source_error(below, ErrorCode::not_found,
-                       "is no folder; give the one that holds the files of '{}'", folder.field);
+                       "is not a folder; give the one that holds the files of '{}'", folder.field);
   }
   throw source_error(below, ErrorCode::not_found,
                      "there is no such folder, which '{}' should be in; give another one with {}",
@@ -375,13 +372,12 @@ void validate(const PairsOptions& options) {
   const std::vector<PairsFolder> folders = named_folders(options);
   for (const PairsFolder& folder : folders) {
     if (folder.field != kNameField && !folder.field.empty()) continue;
-    throw argument_error(
-        "folders",
-        folder.field.empty()
-            ? fmt::format("{}: a field has no name", option_name("folders"))
-            : fmt::format("{}: '{}' is the field with the names of the records; call the "
-                          "folder's otherwise",
-                          option_name("folders"), kNameField));
+    throw argument_error("folders",
+                         folder.field.empty()
+                             ? fmt::format("{}: a field has no name", option_name("folders"))
+                             : fmt::format("{}: '{}' is the field with the names of the records; "
+                                           "give the folder another name",
+                                           option_name("folders"), kNameField));
   }
   for (const PairedFolder& folder : options.folders) {
     if (!folder.folder.empty()) continue;

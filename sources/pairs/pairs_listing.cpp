@@ -84,11 +84,12 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   if (files.empty()) {
     throw source_error(
         folder.path, ErrorCode::not_found,
-        num_others == 0 ? std::string("there are no pictures in it")
-                        : fmt::format("no picture's name ends in '{}'{}; say what the names "
-                                      "end in with {}",
-                                      folder.suffix, end.ending.empty() ? " before its ending" : "",
-                                      option_name("suffix")));
+        num_others == 0
+            ? std::string("there are no pictures in it")
+            : fmt::format(
+                  "no picture's name ends in '{}'{}; give the end of the names end in with {}",
+                  folder.suffix, end.ending.empty() ? " before its ending" : "",
+                  option_name("suffix")));
   }
   if (num_others > 0) {
     const bool is_one = num_others == 1;
@@ -103,7 +104,7 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   const auto same = std::ranges::adjacent_find(files, {}, &NamedFile::name);
   if (same != files.end()) {
     throw source_error(folder.path, ErrorCode::invalid_argument,
-                       "'{}' and '{}' have the same name '{}'; take one away", same->entry.id,
+                       "'{}' and '{}' have the same name '{}'; remove one", same->entry.id,
                        std::next(same)->entry.id, same->name);
   }
   return files;
@@ -167,9 +168,8 @@ class PairsLister {
     }
     throw source_error(
         pictures(), ErrorCode::not_found,
-        "no name is in all folders: {}; say with {} what stands behind the name that "
-        "they share",
-        names, option_name("suffix"));
+        "no name is in all folders: {}; give what comes after the name that they share", names,
+        option_name("suffix"));
   }
 
   void add(PairSplit& split, const StemFiles& group, size_t id_begin) {
@@ -203,7 +203,7 @@ class PairsLister {
                                          shown, unpaired_.size() > kShown ? ", ..." : "");
     if (!options_.skip_unpaired) {
       throw source_error(pictures(), ErrorCode::not_found,
-                         "{}; bring them, or leave such names out with {}", what,
+                         "{}; add them, or leave such names out with {}", what,
                          option_set("unpaired", "skip"));
     }
     notes_.push_back(fmt::format("{}: {}; left out", pictures().string(), what));
@@ -233,7 +233,7 @@ class PairsLister {
       }
       if (!seen.insert(group->name).second) {
         throw source_error(list, ErrorCode::invalid_argument,
-                           "line {}: '{}' is there twice; take one away", number, group->name);
+                           "line {}: '{}' appears twice; remove one", number, group->name);
       }
       add(split, *group, 0);
     });
@@ -244,7 +244,7 @@ class PairsLister {
       }
       throw source_error(list, ErrorCode::not_found,
                          "{} of its names {} no file in '{}': {}{}; a name is a file's path there, "
-                         "without what follows the name; correct the list or bring the files",
+                         "without suffix and ending; correct the list or add the files",
                          missing.size(), missing.size() == 1 ? "has" : "have", pictures().string(),
                          shown, missing.size() > kShown ? ", ..." : "");
     }

@@ -16,6 +16,10 @@ FieldType& value_type(Field& field) {
   return field.type == FieldType::list ? field.item : field.type;
 }
 
+const std::string& name_of_column(const ArrowColumn& column) {
+  return column.column.field.name;
+}
+
 // Whether `mine` can be of both: bytes that one of the files calls pictures are some.
 bool unite(Field& mine, Field other) {
   if (mine == other) return true;
@@ -38,8 +42,7 @@ void ParquetColumns::begin_with(std::vector<ArrowColumn> columns) {
 
 size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   const std::string& name = column.column.field.name;
-  const auto found = std::ranges::find(
-      columns_, name, [](const ArrowColumn& one) -> const auto& { return one.column.field.name; });
+  const auto found = std::ranges::find(columns_, name, name_of_column);
   const auto number = static_cast<size_t>(found - columns_.begin());
   if (found == columns_.end()) {
     columns_.push_back(column);
@@ -58,7 +61,7 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
       (is_number && found->type != column.type)) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "has other columns than {}: {} against {}; all files must have the same "
-                       "types, so write them anew with one",
+                       "types, so write them again with one",
                        shown_place(first_files_[number]), described(column), before);
   }
   found->may_be_picture = found->may_be_picture && column.may_be_picture;
@@ -68,7 +71,7 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   if (!others.empty() && classes != others) {
     throw source_error(path, ErrorCode::invalid_argument,
                        "names other classes of '{}' than {}: '{}' against '{}'; its labels would "
-                       "mean something else, so convert it by itself, or write it anew with the "
+                       "mean something else, so convert it by itself, or write it again with the "
                        "same classes",
                        name, shown_place(first_files_[number]), fmt::join(others, "', '"),
                        fmt::join(classes, "', '"));
@@ -93,7 +96,7 @@ void ParquetColumns::compare_with_split(const Layout& layout,
     if (other != of_other.end()) {
       throw source_error(path, ErrorCode::invalid_argument,
                          "has other columns than {}: '{}' is of {} in one and {} in the other; all "
-                         "files must have the same types, so write them anew with one",
+                         "files must have the same types, so write them again with one",
                          shown_place(first.path), name, columns_[i].type, other->what);
     }
     throw source_error(path, ErrorCode::invalid_argument,
@@ -118,7 +121,13 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
     ++num_files_[number];
   }
   ++num_all_;
-  for (const ArrowLeftOut& column : columns.left_out) {
+  bool has_null_lists = false;
+  for (ArrowLeftOut column : columns.left_out) {
+    if (column.place.depth > 0) {
+      null_lists_.emplace_back(layouts_.size(), column);
+      has_null_lists = true;
+    }
+    column.place = {};
     if (std::ranges::find(left_out_, column) == left_out_.end()) left_out_.push_back(column);
   }
   if (firsts_.size() <= split) firsts_.resize(split + 1);
@@ -131,7 +140,7 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
   } else {
     compare_with_split(layout, columns.left_out, split, path);
   }
-  auto known = std::ranges::find(layouts_, layout);
+  auto known = has_null_lists ? layouts_.end() : std::ranges::find(layouts_, layout);
   if (known == layouts_.end()) known = layouts_.insert(known, std::move(layout));
   if (files_[split].size() <= file) files_[split].resize(file + 1, -1);
   files_[split][file] = known - layouts_.begin();
@@ -140,6 +149,15 @@ void ParquetColumns::add_file(ArrowColumns columns, const fs::path& path, size_t
 std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
   std::vector<std::string> notes;
   const std::string where = shown_place(path);
+  for (auto& [number, lists] : null_lists_) {
+    const auto found = std::ranges::find(columns_, lists.name, name_of_column);
+    if (found == columns_.end() || found->place.depth < lists.place.depth) continue;
+    const auto at = static_cast<size_t>(found - columns_.begin());
+    Layout& layout = layouts_[number];
+    if (layout.size() <= at) layout.resize(at + 1);
+    layout[at] = std::move(lists.place);
+    ++num_files_[at];
+  }
   for (const ArrowColumn& column : columns_) {
     const std::string note = note_of_mode(column.column.field.name, column.column.mode);
     if (!note.empty()) notes.push_back(fmt::format("{}: {}", where, note));

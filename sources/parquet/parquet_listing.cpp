@@ -36,10 +36,10 @@ void refuse_other_content(const fs::path& path) {
   if (kind == ContentKind::unknown || kind == ContentKind::parquet) return;
   if (kind == ContentKind::arrow) {
     throw source_error(path, ErrorCode::unsupported,
-                       "is an Arrow file, and no parquet file; let its name end in .arrow");
+                       "is an Arrow file, not a parquet file; let its name end in .arrow");
   }
   const std::string remedy = content_remedy(kind);
-  throw source_error(path, ErrorCode::unsupported, "is {}, and no parquet file{}",
+  throw source_error(path, ErrorCode::unsupported, "is {}, not a parquet file{}",
                      content_name(kind), remedy.empty() ? "" : "; " + remedy);
 }
 

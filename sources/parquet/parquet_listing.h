@@ -68,7 +68,8 @@ class ParquetColumns {
   std::vector<std::vector<std::ptrdiff_t>> files_;  // by split and file: a layout; -1: none
   std::vector<First> firsts_;                       // by split: its first file
   std::vector<ArrowLeftOut> left_out_;
-  size_t num_all_ = 0;  // files
+  std::vector<std::pair<size_t, ArrowLeftOut>> null_lists_;  // by layout
+  size_t num_all_ = 0;                                       // files
 };
 
 // As find_shards(); also folders of values (partitions.h). Files and folders that begin with

@@ -198,8 +198,13 @@ class ParquetRows final : public RowTable {
       ArrowColumn& column = arrow_.columns()[i];
       if (!column.may_be_picture && !column.is_of_file) continue;
       for (size_t split = 0; split < splits_.size(); ++split) {
-        if (arrow_.lacks(split, i) || splits_[split].groups.empty()) continue;
-        const ListedGroup& group = splits_[split].groups.front();
+        const auto has_values = [&](const ListedGroup& group) {
+          const ArrowPlace* const place = arrow_.place(split, group.file, i);
+          return place != nullptr && place->leaf != ArrowLeaf::nothing;
+        };
+        const auto found = std::ranges::find_if(splits_[split].groups, has_values);
+        if (found == splits_[split].groups.end()) continue;
+        const ListedGroup& group = *found;
         const fs::path& path = splits_[split].files[group.file];
         const auto batch = in_file(path, [&] { return batch_of(splits_[split], group, 0); });
         const ArrowPlace* const place = arrow_.place(split, group.file, i);

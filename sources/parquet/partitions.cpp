@@ -69,10 +69,10 @@ class PartitionFinder {
   }
 
   Error beside(const std::string& what) const {
-    return source_error(path_, ErrorCode::invalid_argument,
-                        "has folders of values (label=cat), and {} beside them in '{}'; give one "
-                        "of both",
-                        names_.noun, what);
+    return source_error(
+        path_, ErrorCode::invalid_argument,
+        "has folders of values (label=cat), and {} beside them in '{}'; give only one of the two",
+        names_.noun, what);
   }
 
   SplitFiles take() {
@@ -184,7 +184,7 @@ PartitionColumns::PartitionColumns(const fs::path& root,
         own, [&](const RowColumn& column) { return column.field.name == name; });
     if (!is_own) {
       notes_.push_back(fmt::format(
-          "{}: column '{}' stands in the folders' names{}", shown_place(root), name,
+          "{}: column '{}' comes from the names of the folders{}", shown_place(root), name,
           columns_[i].class_names.empty()
               ? std::string()
               : fmt::format(", whose {} values are the classes, in the order of their names",

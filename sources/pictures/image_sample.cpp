@@ -68,7 +68,7 @@ void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
   require_mask(info, numbers);
   if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
     throw Error(ErrorCode::unsupported,
-                "the panoptic mask has one channel, not the colours that its numbers are made of");
+                "the panoptic mask has one channel, but its numbers need three (red, green, blue)");
   }
   if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
   throw error_of(ErrorCode::unsupported,
@@ -130,7 +130,7 @@ void require_image_size(int64_t num_bytes, const std::string& origin) {
 
 void require_utf8_name(const std::string& name, const std::string& origin) {
   if (is_utf8(name)) return;
-  throw error_at(origin, ErrorCode::unsupported, "has a name that is no UTF-8 text; rename it");
+  throw error_at(origin, ErrorCode::unsupported, "has a name that is not UTF-8 text; rename it");
 }
 
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
@@ -189,7 +189,7 @@ std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
 std::string problem_of_png(const std::filesystem::path& path) {
   const std::vector<std::byte> file = read_source_bytes(path, kMaxPngBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(kPngSignature)) return "is no PNG";
+  if (!text.starts_with(kPngSignature)) return "is not a PNG";
   std::span<const std::byte> rest = std::span(file).subspan(kPngSignature.size());
   constexpr size_t kAround = 12;  // length, type and CRC of a chunk
   while (true) {

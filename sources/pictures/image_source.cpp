@@ -129,25 +129,22 @@ class ImageSource : public ListedSource {
     const std::string origin = describe(split, index);
     require_utf8_name(image.id, origin);
     std::span<std::byte> bytes;
-    if (images.archive) {
-      require_image_size(image.data.num_bytes, origin);
-      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
-      images.archive->read_at(image.data.offset, bytes);
-    } else if (const auto class_archive = images.class_archives.find(image.folder);
-               class_archive != images.class_archives.end()) {
-      // Opened for each picture: there are more of them than a process may have open files.
-      const InputFile file(class_archive->second.path, class_archive->second.stamp);
+    const auto read_from = [&](const InputFile& file) {
       require_image_size(image.data.num_bytes, origin);
       bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
       file.read_at(image.data.offset, bytes);
+    };
+    if (images.archive) {
+      read_from(*images.archive);
+    } else if (const auto class_archive = images.class_archives.find(image.folder);
+               class_archive != images.class_archives.end()) {
+      // Opened for each picture: there are more of them than a process may have open files.
+      read_from(InputFile(class_archive->second.path, class_archive->second.stamp));
     } else {
       if (image.modified_ns == ImageEntry::kDanglingLink)
         refuse_listed_link(images.path / image.id);
-      const InputFile file(images.path / image.id,
-                           {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns});
-      require_image_size(file.size(), origin);
-      bytes = buffers.bytes(static_cast<size_t>(file.size()));
-      file.read_at(0, bytes);
+      read_from({images.path / image.id,
+                 {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns}});
     }
     if (!set_.is_multi_label) {
       return set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);

@@ -67,7 +67,7 @@ class FoldersAbove {
     if (std::ranges::find(ids_, id) != ids_.end()) {
       throw source_error(
           folder, ErrorCode::unsupported,
-          "is a link to a folder that it lies in, so listing would never end; take it away");
+          "is a link to a folder that it lies in, so listing would never end; remove it");
     }
     ids_.push_back(id);
   }
@@ -137,7 +137,7 @@ class Lister {
     }
     if (error == std::errc::not_supported) {
       throw source_error(file, ErrorCode::unsupported,
-                         "is no file but a FIFO, a socket or a device; take it away");
+                         "is not a file but a FIFO, a socket or a device; remove it");
     }
     if (error) throw fs::filesystem_error("stat", file, error);
     entry.data = {.offset = 0, .num_bytes = stamp.num_bytes};
@@ -241,8 +241,8 @@ std::string ignored_note(const ImageListing& listing, const fs::path& where) {
   const auto count = [](int64_t number, const char* one, const char* many) {
     return number == 0 ? std::string() : fmt::format("{} {}", number, number == 1 ? one : many);
   };
-  const std::string files = count(listing.num_ignored, "file was left out: it is no picture",
-                                  "files were left out: they are no pictures");
+  const std::string files = count(listing.num_ignored, "file was left out: it is not a picture",
+                                  "files were left out: they are not pictures");
   const std::string folders =
       count(listing.num_hidden, "folder of pictures was left out: its name begins with a dot",
             "folders of pictures were left out: their names begin with a dot");

@@ -182,7 +182,7 @@ template <typename Use>
 void for_each_row_of_list(const fs::path& path, const Use& use) {
   const std::string text = read_source_text(path, kMaxRecordIoListBytes);
   if (!simdjson::validate_utf8(text)) {
-    throw source_error(path, ErrorCode::invalid_argument, "is no UTF-8 text; take it away");
+    throw source_error(path, ErrorCode::invalid_argument, "is not UTF-8 text; remove it");
   }
   std::string_view rest = text;
   for (int64_t number = 1; !rest.empty(); ++number) {
@@ -202,12 +202,13 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
   if (!only) throw damaged_record("no record begins here");
   if (only->kind == PartKind::whole) {
     if (kPartHeaderBytes + only->length > parts.size()) {
-      throw error_of(ErrorCode::corrupt,
-                     "is damaged: its header says {} bytes, and {} are there; get the file again",
-                     only->length, parts.size() - kPartHeaderBytes);
+      throw error_of(
+          ErrorCode::corrupt,
+          "is damaged: its header says {} bytes, but only {} are there; get the file again",
+          only->length, parts.size() - kPartHeaderBytes);
     }
     if (kPartHeaderBytes + only->padded() < parts.size()) {
-      throw damaged_record("behind it is no record");
+      throw damaged_record("no record follows it");
     }
     const auto record = parts.subspan(kPartHeaderBytes, only->length);
     if (holds_magic(record)) throw damaged_record("other records begin in it");
@@ -236,7 +237,7 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
     parts = parts.subspan(std::min(kPartHeaderBytes + header->padded(), parts.size()));
     before = header;
   }
-  if (!parts.empty()) throw damaged_record("behind it is no record");
+  if (!parts.empty()) throw damaged_record("no record follows it");
   return record;
 }
 
@@ -272,9 +273,9 @@ std::vector<RecordIoEntry> scan_recordio(const fs::path& path, int64_t num_bytes
     const ContentKind kind = content_kind(window.at(0, kContentHeadBytes));
     if (kind == ContentKind::unknown) {
       throw source_error(path, ErrorCode::unsupported,
-                         "is no RecordIO file, which begins with the bytes 0a 23 d7 ce");
+                         "is not a RecordIO file, which begins with the bytes 0a 23 d7 ce");
     }
-    throw source_error(path, ErrorCode::unsupported, "is {}, and no RecordIO file",
+    throw source_error(path, ErrorCode::unsupported, "is {}, not a RecordIO file",
                        content_name(kind));
   }
   for (int64_t offset = 0; offset < num_bytes;) {
@@ -305,7 +306,7 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
     const auto offset = columns.size() == 2 ? number_in<int64_t>(columns[1]) : std::nullopt;
     if (!offset) {
       throw source_error(idx, ErrorCode::invalid_argument,
-                         "line {} is no key and offset, with a tab between; take the file away, or "
+                         "line {} is not a key and offset, with a tab between; remove the file, or "
                          "make it again with MXNet's tools/rec2idx.py",
                          number);
     }
@@ -326,11 +327,10 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
     ++num_keys;
   });
   if (num_keys != records.size()) {
-    throw source_error(
-        idx, ErrorCode::invalid_argument,
-        "names {} of the {} records in the .rec; take the file away, or make it again "
-        "with MXNet's tools/rec2idx.py",
-        num_keys, records.size());
+    throw source_error(idx, ErrorCode::invalid_argument,
+                       "names {} of the {} records in the .rec; remove the file, or make it again "
+                       "with MXNet's tools/rec2idx.py",
+                       num_keys, records.size());
   }
   return keys;
 }
@@ -355,7 +355,7 @@ std::map<uint64_t, ListedPicture> read_picture_list(const fs::path& lst) {
     picture.name = std::string(columns.back());
     if (!list.emplace(*id, std::move(picture)).second) {
       throw source_error(lst, ErrorCode::invalid_argument,
-                         "line {} has the id {}, as a line before it; take the file away", number,
+                         "line {} has the id {}, as a line before it; remove the file", number,
                          *id);
     }
   });

@@ -75,7 +75,7 @@ class RecordIoRows final : public FileRows {
     if (layout_ != RecordLayout::image_header) return values[0].set_bytes(record);
     const std::optional<RecordIoImage> image = split_recordio_image(record);
     if (!image) {
-      throw error_of(ErrorCode::corrupt, "has {} bytes, which its header and labels do not fit in",
+      throw error_of(ErrorCode::corrupt, "has {} bytes, too few for its header and labels",
                      record.size());
     }
     values[0].set_bytes(image->data);
@@ -252,7 +252,7 @@ class RecordIoRows final : public FileRows {
       labels_are_reals_ = true;
       columns_.push_back({.field = {"label", FieldType::scalar, DType::f32}});
       notes_.push_back(
-          fmt::format("{}: the labels stay f32 and are no classes: one of them is {}, and classes "
+          fmt::format("{}: the labels stay f32 and are not classes: one of them is {}, and classes "
                       "are whole numbers from 0, or -1 where there is none",
                       shown_place(path()), *no_class));
     } else {
@@ -288,13 +288,13 @@ class RecordIoRows final : public FileRows {
           {DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
     }
     if (image.flag > 1) {
-      throw error_of(ErrorCode::corrupt, "has {} labels, and the pictures have one each",
+      throw error_of(ErrorCode::corrupt, "has {} labels, but the pictures have one each",
                      image.flag);
     }
     const float label = image.only_label();
     if (labels_are_reals_) return value.set_scalar(label);
     if (!is_class_label(label)) {
-      throw error_of(ErrorCode::corrupt, "has the label {}, which is no whole number from -1",
+      throw error_of(ErrorCode::corrupt, "has the label {}, which is not a whole number from -1",
                      label);
     }
     value.set_scalar(static_cast<int64_t>(label));
@@ -311,7 +311,7 @@ class RecordIoRows final : public FileRows {
 
   void note_counts() {
     const char* what = layout_ == RecordLayout::image_header
-                           ? "pictures behind a header with a label"
+                           ? "pictures after a header with a label"
                        : layout_ == RecordLayout::picture
                            ? "pictures without a header, and so without labels"
                            : "bytes without a known form, which are taken as they are";
@@ -324,11 +324,12 @@ class RecordIoRows final : public FileRows {
         num(RecordIoContent::other) + (has_headers ? num(RecordIoContent::picture)
                                                    : num(RecordIoContent::picture_with_header) +
                                                          num(RecordIoContent::header_only));
-    note(num_others, "record is none, and a bad sample", "records are none, and bad samples");
+    note(num_others, "record is not, and is a bad sample", "records are none, and bad samples");
     if (!has_headers) return;
     note(num(RecordIoContent::header_only),
-         "record of a header alone, with which face sets say where classes begin, is left out",
-         "records of a header alone, with which face sets say where classes begin, are left out");
+         "record has only a header, which marks the begin of a class in face sets; it is left out",
+         "records have only a header, which marks the begin of a class in face sets; they are left "
+         "out");
   }
 
   void note(int64_t count, const char* one, const char* several) {

@@ -26,7 +26,7 @@ Error IndexValue::error(ErrorCode code, const std::string& message) const {
 std::optional<IndexValue> IndexValue::find(const char* key) const {
   simdjson::dom::object object;
   if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is no object; write the index again");
+    throw error(ErrorCode::corrupt, "is not an object; write the index again");
   }
   simdjson::dom::element found;
   if (object.at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
@@ -41,7 +41,7 @@ IndexValue IndexValue::at(const char* key) const {
 std::string IndexValue::text() const {
   std::string_view text;
   if (value_.get_string().get(text) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is no text; write the index again");
+    throw error(ErrorCode::corrupt, "is not text; write the index again");
   }
   return std::string(text);
 }
@@ -49,7 +49,7 @@ std::string IndexValue::text() const {
 int64_t IndexValue::count() const {
   int64_t number = 0;
   if (value_.get_int64().get(number) != simdjson::SUCCESS || number < 0) {
-    throw error(ErrorCode::corrupt, "is no whole number from 0 on; write the index again");
+    throw error(ErrorCode::corrupt, "is not a whole number from 0 on; write the index again");
   }
   return number;
 }
@@ -57,7 +57,7 @@ int64_t IndexValue::count() const {
 std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
   simdjson::dom::object object;
   if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is no object; write the index again");
+    throw error(ErrorCode::corrupt, "is not an object; write the index again");
   }
   std::vector<std::pair<std::string, std::string>> texts;
   for (const auto& [key, value] : object) {
@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
 std::vector<IndexValue> IndexValue::list() const {
   simdjson::dom::array array;
   if (value_.get_array().get(array) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is no list; write the index again");
+    throw error(ErrorCode::corrupt, "is not a list; write the index again");
   }
   std::vector<IndexValue> values;
   values.reserve(array.size());
@@ -87,8 +87,8 @@ fs::path IndexValue::relative_path() const {
       std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
   if (leads_out) {
     throw error(ErrorCode::unsupported,
-                fmt::format("is '{}', and no name of a file below the folder; copy the file there, "
-                            "and write its name into the index",
+                fmt::format("is '{}', which is not the name of a file below the folder; copy the "
+                            "file there, and write its name into the index",
                             path.string()));
   }
   return path;
@@ -108,7 +108,7 @@ IndexFile::IndexFile(const fs::path& folder) : path_(folder / "index.json") {
   if (status == simdjson::MEMALLOC) throw std::bad_alloc();
   if (status != simdjson::SUCCESS) {
     throw source_error(
-        path_, ErrorCode::corrupt, "is no JSON: {}; copy or write it again",
+        path_, ErrorCode::corrupt, "is not valid JSON: {}; copy or write it again",
         json_problem({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, status));
   }
   root_.emplace(value, path_, "");
@@ -123,7 +123,7 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   const bool is_one = has_file_at(path / "index.json");
   if (!is_one && !is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       "is no folder; give the one in which {} has written index.json", writer);
+                       "is not a folder; give the one in which {} has written index.json", writer);
   }
   std::map<std::string, std::vector<fs::path>> found;  // by the split's name
   bool is_any_named = false;                           // as splits are
@@ -233,13 +233,13 @@ std::vector<const IndexedFile*> files_with_rows(const std::vector<IndexedFile>& 
                                                 std::vector<std::string>& notes) {
   std::vector<const IndexedFile*> with_rows;
   std::set<fs::path> seen;
-  std::vector<std::string> twice;
+  std::set<std::string> twice;
   for (const IndexedFile& file : files) {
     if (file.num_rows == 0) continue;
-    if (seen.insert(file.path.lexically_normal()).second) {
+    if (seen.insert(fs::weakly_canonical(file.path)).second) {
       with_rows.push_back(&file);
     } else {
-      twice.push_back(file.path.filename().string());
+      twice.insert(file.path.filename().string());
     }
   }
   if (!twice.empty()) {
@@ -280,8 +280,9 @@ void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& ind
   for (const auto& [algorithm, expected] : indexed.hashes) {
     const std::optional<std::string> found = hash_of_file(algorithm, file_bytes(split, file), read);
     if (found && *found != expected) {
-      throw error_of(ErrorCode::corrupt, "has the {} {}, but {} by index.json; copy it again",
-                     algorithm, *found, expected);
+      throw error_of(ErrorCode::corrupt,
+                     "has the {} {}, but {} according to index.json; copy it again", algorithm,
+                     *found, expected);
     }
   }
 }
@@ -320,14 +321,15 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
       const IndexedFile& file = *with_rows[i];
       const int64_t num_bytes = file_bytes(split, i);
       if (file.num_bytes >= 0 && num_bytes != file.num_bytes) {
-        throw error_of(ErrorCode::corrupt, "has {} bytes, but {} by index.json; copy it again",
-                       num_bytes, file.num_bytes);
+        throw error_of(ErrorCode::corrupt,
+                       "has {} bytes, but {} according to index.json; copy it again", num_bytes,
+                       file.num_bytes);
       }
       if (checks_hashes_) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,
-                       "has {} samples, but {} by index.json; copy both of them again",
+                       "has {} samples, but {} according to index.json; copy both of them again",
                        tables[i].size(), file.num_rows);
       }
     } catch (const Error& error) {
@@ -380,14 +382,15 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
 
 std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
-  if (end < 4) throw error_of(ErrorCode::corrupt, "has {} bytes, and no table of samples", end);
+  if (end < 4)
+    throw error_of(ErrorCode::corrupt, "has {} bytes and therefore no table of samples", end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
   const int64_t table_bytes = 4 * (int64_t{num_rows} + 1);
   if (table_bytes > end - 4) {
-    throw error_of(ErrorCode::corrupt,
-                   "is cut short, or no such file: it has {} bytes, too few for a table of {} "
-                   "samples",
-                   end, num_rows);
+    throw error_of(
+        ErrorCode::corrupt,
+        "is cut short, or is not such a file: it has {} bytes, too few for a table of {} samples",
+        end, num_rows);
   }
   std::vector<std::byte> table(static_cast<size_t>(table_bytes));
   read_file(split, file, 4, table);
@@ -411,8 +414,8 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
     const int64_t next = offset_at(i + 1, begin);
     if (begin < first || next < begin || next > end) {
       throw error_of(ErrorCode::corrupt,
-                     "sample {} begins at byte {} and ends at byte {}, which is no place between "
-                     "{} and {}; copy it again",
+                     "sample {} begins at byte {} and ends at byte {}, which is not between {} and "
+                     "{}; copy it again",
                      i, begin, next, first, end);
     }
     ranges[i] = {.offset = begin, .num_bytes = next - begin};
@@ -421,8 +424,7 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
   const int64_t last = ranges.empty() ? first : ranges.back().offset + ranges.back().num_bytes;
   if (last != end) {
     throw error_of(ErrorCode::corrupt,
-                   "has {} bytes behind its last sample, as a file that was cut at its end; copy "
-                   "it again",
+                   "has {} bytes after its last sample, so it may be cut; copy it again",
                    end - last);
   }
   return ranges;

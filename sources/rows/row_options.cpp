@@ -17,15 +17,14 @@ void describe(RowOptions& options, OptionTable& table) {
       .add("id-column", options.id_column,
            "The column that becomes the field 'id': text or whole numbers")
       .set_default("id or __key__, else file and row");
-  table.add_names("columns", options.columns, "The columns to take beside these")
-      .set_default("all");
+  table.add_names("columns", options.columns, "The other columns to convert").set_default("all");
   table.add("label-offset", options.label_offset,
-            "Is added to labels: -1 where the files count from 1");
+            "This number is added to labels: -1 if the files count from 1");
   table.add("classes", options.classes,
-            "Text file with one class name on each line; without it, those that the files name");
+            "Text file with one class name on each line; without it, the names in the files");
   table
       .add("max-sample-bytes", options.max_sample_bytes,
-           "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")
+           "Largest sample; a larger one is a bad sample. Each thread keeps one sample in memory")
       .set_size()
       .set_range(1 << 10, 1LL << 40);
 }

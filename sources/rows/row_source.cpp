@@ -176,9 +176,10 @@ class RowSource final : public ListedSource {
   }
 
   Error not_that(const char* option, size_t column_number, const char* what) const {
-    return argument_error(option, fmt::format("{}: the column '{}' is of type {}, and has no {}",
-                                              option_name(option), column(column_number).name,
-                                              to_string(column(column_number).type), what));
+    return argument_error(
+        option,
+        fmt::format("{}: the column '{}' is of type {}, which cannot hold {}", option_name(option),
+                    column(column_number).name, to_string(column(column_number).type), what));
   }
 
   std::optional<size_t> only_picture() const {
@@ -235,12 +236,12 @@ class RowSource final : public ListedSource {
   void add_field(Field field, std::string from) {
     const int same = schema_.index_of(field.name);
     if (same >= 0) {
-      throw source_error(
-          path(), ErrorCode::unsupported,
-          "columns '{}' and '{}' would both become the field '{}'; choose others with "
-          "{}, {} or {}, or name those to take beside them with {}",
-          origins_[static_cast<size_t>(same)], from, field.name, option_name("image_column"),
-          option_name("label_column"), option_name("id_column"), option_name("columns"));
+      throw source_error(path(), ErrorCode::unsupported,
+                         "columns '{}' and '{}' would both become the field '{}'; choose others "
+                         "with {}, {} or {}, or list the columns to convert beside them with {}",
+                         origins_[static_cast<size_t>(same)], from, field.name,
+                         option_name("image_column"), option_name("label_column"),
+                         option_name("id_column"), option_name("columns"));
     }
     schema_.fields.push_back(std::move(field));
     origins_.push_back(std::move(from));
@@ -250,9 +251,9 @@ class RowSource final : public ListedSource {
     if (!label_) {
       if (!options.classes.empty() || options.label_offset != 0) {
         const char* option = options.classes.empty() ? "label_offset" : "classes";
-        throw argument_error(option, fmt::format("{}: no column is known to be the label; name it "
-                                                 "with {}",
-                                                 option_name(option), option_name("label_column")));
+        throw argument_error(
+            option, fmt::format("{}: it is not known which column is the label; name it with {}",
+                                option_name(option), option_name("label_column")));
       }
       return;
     }
@@ -315,7 +316,7 @@ class RowSource final : public ListedSource {
     std::string note = fmt::format("{}: {}", path().string(), fmt::join(taken, "; "));
     if (!others.empty()) note += fmt::format("; also taken: {}", fmt::join(others, ", "));
     if (!left_out_.empty()) {
-      note += fmt::format("; left out, as {} says: '{}'", option_name("columns"),
+      note += fmt::format("; left out, according to {}: '{}'", option_name("columns"),
                           fmt::join(left_out_, "', '"));
     }
     notes_.push_back(std::move(note));
@@ -359,7 +360,7 @@ class RowSource final : public ListedSource {
           "number a row{}",
           path().string(), name, to_string(field.type),
           field.type == FieldType::string
-              ? fmt::format(", or one text a row with {} and {}", option_name("label_column"),
+              ? fmt::format(", or one text per row with {} and {}", option_name("label_column"),
                             option_name("classes"))
               : std::string()));
       return;
@@ -385,7 +386,7 @@ class RowSource final : public ListedSource {
     if (!class_numbers_.empty()) {
       const auto found = class_numbers_.find(row_text(value.bytes));
       if (found != class_numbers_.end()) return found->second;
-      throw error_of(ErrorCode::invalid_argument, "'{}' is none of the {} classes",
+      throw error_of(ErrorCode::invalid_argument, "'{}' is not one of the {} classes",
                      row_text(value.bytes).substr(0, 100), classes_.size());
     }
     const int64_t number = whole_number(column(*label_).dtype, value.bits);
@@ -398,12 +399,13 @@ class RowSource final : public ListedSource {
               ? std::to_string(number)
               : fmt::format("{} with {}", number,
                             option_set("label_offset", std::to_string(label_offset_)));
-      throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
-                     classes_.empty() || label < 0
-                         ? fmt::format("and labels are 0 and more, or -1 where there is none; if "
-                                       "'{}' is no label, say {}",
-                                       column(*label_).name, option_set("label_column", "none"))
-                         : fmt::format("but there are {} classes", classes_.size()));
+      throw error_of(
+          ErrorCode::invalid_argument, "the label is {}, {}", sum,
+          classes_.empty() || label < 0
+              ? fmt::format(
+                    "but labels are 0 or more, or -1 for none; if '{}' is not a label, say {}",
+                    column(*label_).name, option_set("label_column", "none"))
+              : fmt::format("but there are {} classes", classes_.size()));
     }
     return label;
   }

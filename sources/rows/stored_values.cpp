@@ -25,7 +25,7 @@ constexpr PillowMode kPillowModes[] = {
     {"RGBA", 32, 3, "stored without its alpha"},
     {"L", 8, 1, nullptr},
     {"LA", 16, 1, "stored without its alpha"},
-    {"P", 8, 1, "stored in grey, which is the numbers of its colours: files lack the palette"},
+    {"P", 8, 1, "stored in grey (the numbers of its colours), because the file lacks the palette"},
     {"1", 1, 1, nullptr},
     {"I;16", 16, 1, nullptr},
     {"I;16B", 16, 1, nullptr},
@@ -139,7 +139,7 @@ std::span<const std::byte> ppm_of(const PillowPixels& pixels, SampleBuffers& buf
 
 uint64_t stored_scalar(std::span<const std::byte> bytes, size_t num_bytes) {
   if (bytes.size() != num_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes, and a number of its type has {}",
+    throw error_of(ErrorCode::corrupt, "has {} bytes, but a number of its type has {}",
                    bytes.size(), num_bytes);
   }
   return StoredBytes(bytes).unsigned_number(num_bytes);

@@ -86,13 +86,14 @@ void BlockTokens::add_json(std::string_view line) {
   if (!rules_.tokens_field.empty()) {
     dom::array tokens;
     if (value.get(tokens) != simdjson::SUCCESS) {
-      refuse_document(fmt::format("'{}' is no array of tokens", printable(rules_.tokens_field)));
+      refuse_document(
+          fmt::format("'{}' is not an array of tokens", printable(rules_.tokens_field)));
     }
     add_tokens(tokens);
   } else {
     std::string_view text;
     if (value.get(text) != simdjson::SUCCESS) {
-      refuse_document(fmt::format("'{}' is no text", printable(rules_.text_field)));
+      refuse_document(fmt::format("'{}' is not text", printable(rules_.text_field)));
     }
     add_text(text);
   }
@@ -108,7 +109,7 @@ dom::element BlockTokens::member_of(std::string_view line) {
   if (error != simdjson::SUCCESS) return unusual_member_of(line, name);
   dom::object object;
   if (element.get(object) != simdjson::SUCCESS) {
-    refuse_document("is no JSON object, {...}");
+    refuse_document("is not a JSON object, {...}");
   }
   std::optional<dom::element> found;
   for (const auto& [key, value] : object) {
@@ -129,7 +130,7 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
   dom::element value;
   if (const auto error = parser_.parse(found->value.data(), found->value.size(), false).get(value);
       error != simdjson::SUCCESS) {
-    throw error_of(ErrorCode::corrupt, "'{}' is no JSON: {}", printable(name),
+    throw error_of(ErrorCode::corrupt, "'{}' is not valid JSON: {}", printable(name),
                    simdjson::error_message(error));
   }
   return value;

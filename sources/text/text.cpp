@@ -284,8 +284,8 @@ class Text : public ListedSource {
     try {
       if (text == nullptr) {
         throw error_of(ErrorCode::unsupported,
-                       "has {} bytes, and a document may have {}; cut it into several, or raise "
-                       "the limit with {}",
+                       "has {} bytes, but a document may have at most {}; cut it into several, or "
+                       "raise the limit with {}",
                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes"));
       }
       if (document_ == DocumentIs::file) {
@@ -373,7 +373,7 @@ class Text : public ListedSource {
   void report_replaced(const BlockTokens& tokens, SampleBuffers& buffers) const {
     if (tokens.num_replaced == 0) return;
     buffers.report(
-        {.reason = fmt::format("{} of {} bytes are no UTF-8, first in {}", tokens.num_replaced,
+        {.reason = fmt::format("{} of {} bytes are not UTF-8, first in {}", tokens.num_replaced,
                                tokens.text_bytes, tokens.first_replaced),
          .action = kBytesReplaced,
          .count = tokens.num_replaced});
@@ -428,7 +428,7 @@ void validate(const TextOptions& options) {
                                  option_name("end_of_text")));
     }
   } else if (options.vocabulary_size != 0) {
-    refuse_options(fmt::format("{} is what {} says; leave it out", option_name("vocabulary_size"),
+    refuse_options(fmt::format("{} comes from {}; leave it out", option_name("vocabulary_size"),
                                option_name("tokenizer")));
   }
 }

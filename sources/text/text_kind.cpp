@@ -13,35 +13,36 @@ namespace ffkit {
 
 void describe(TextOptions& options, OptionTable& table) {
   table
-      .add("tokenizer", options.tokenizer,
-           "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and "
-           "merges.txt (or encoder.json and vocab.bpe), or the word bytes: a token a byte")
+      .add(
+          "tokenizer", options.tokenizer,
+          "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt "
+          "(or encoder.json and vocab.bpe), or the word bytes, which makes each byte a token")
       .set_stored(false);
   table
       .add("ending", options.ending,
-           "How the names of the files end, with or without .gz, .zst, .bz2, .xz: .jsonl, .ndjson "
-           "and .json are JSON, others texts")
+           "Ending of the file names, with or without .gz, .zst, .bz2, .xz: .jsonl, .ndjson and "
+           ".json are JSON, others texts")
       .set_default("JSON where there is any, else .txt");
-  table.add("document", options.document, "What a document is in texts")
+  table.add("document", options.document, "Unit that becomes a document in text files")
       .set_choices({"file", "line"})
       .set_default("file");
   table.add("text-field", options.text_field, "Member of JSON documents with the text");
   table.add("tokens-field", options.tokens_field,
-            "Member of JSON documents with an array of tokens that are ready, instead of a text");
+            "Member of JSON documents with an array of tokens, instead of a text");
   table
       .add("vocabulary-size", options.vocabulary_size,
            fmt::format("Tokens of the vocabulary, for {} without {}", option_name("tokens_field"),
                        option_name("tokenizer")))
       .set_range(0, 1 << 24);
-  table.add("end-of-text", options.end_of_text, "Number of the token behind each document")
+  table.add("end-of-text", options.end_of_text, "Number of the token after each document")
       .set_range(-1, (1 << 24) - 1)
-      .set_default("what the tokenizer says");
-  table.add("block-bytes", options.block_bytes, "A record holds documents of about so many bytes")
+      .set_default("from the tokenizer");
+  table.add("block-bytes", options.block_bytes, "Approximate size of the documents in a record")
       .set_size()
       .set_range(1 << 10, 1 << 30);
   table
       .add("max-document-bytes", options.max_document_bytes,
-           "Longest document; a longer one is a bad one, as one without the member: see " +
+           "Longest document; a longer one is bad, like one without the member: see " +
                option_name("bad_samples"))
       .set_size()
       .set_range(1 << 10, 1 << 30);

@@ -23,7 +23,7 @@ constexpr uint64_t kLengthDelimited = 2;
 constexpr uint64_t kFixed32 = 5;
 
 Error broken_example(const char* what) {
-  return error_of(ErrorCode::corrupt, "is no tf.train.Example: {}", what);
+  return error_of(ErrorCode::corrupt, "is not a tf.train.Example: {}", what);
 }
 
 // The fields of a protobuf message, one after the other.
@@ -135,7 +135,7 @@ void add_values(TfFeature& feature, std::span<const std::byte> list, TfKind kind
 void read_feature(TfFeature& feature, std::span<const std::byte> message) {
   for_each_field(message, [&](uint64_t number, uint64_t wire_type, WireReader& reader) {
     if (number > 3) return false;
-    if (wire_type != kLengthDelimited) throw broken_example("a feature is no list");
+    if (wire_type != kLengthDelimited) throw broken_example("a feature is not a list");
     const auto list = reader.block();
     if (number == 1) add_values(feature, list, TfKind::bytes);
     if (number == 2) add_values(feature, list, TfKind::floats);
@@ -149,7 +149,8 @@ TfFeature read_entry(std::span<const std::byte> message) {
   std::span<const std::byte> value;
   for_each_field(message, [&](uint64_t number, uint64_t wire_type, WireReader& reader) {
     if (number > 2) return false;
-    if (wire_type != kLengthDelimited) throw broken_example("an entry is no name with a feature");
+    if (wire_type != kLengthDelimited)
+      throw broken_example("an entry is not a name with a feature");
     const auto block = reader.block();
     if (number == 1) {
       feature.name = {reinterpret_cast<const char*>(block.data()), block.size()};
@@ -172,7 +173,7 @@ int64_t tfds_number(const FeatureJson& value) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw error_of(ErrorCode::corrupt, "'{}' is no number", text.substr(0, 40));
+    throw error_of(ErrorCode::corrupt, "'{}' is not a number", text.substr(0, 40));
   }
   return number;
 }
@@ -240,7 +241,7 @@ Error no_tfrecord_error(const fs::path& path, std::span<const std::byte> head) {
   constexpr auto kRiegeli = "\x83\xAF\x70\xD1\x0D\x88\x4A\x3F"sv;
   if (begins_with(head, kRiegeli)) {
     return source_error(path, ErrorCode::unsupported,
-                        "is a Riegeli file, as array_record writes it, and no TFRecord file");
+                        "is a Riegeli file, as array_record writes it, not a TFRecord file");
   }
   for (const auto zlib : {"\x78\x01"sv, "\x78\x5E"sv, "\x78\x9C"sv, "\x78\xDA"sv}) {
     if (begins_with(head, zlib)) {
@@ -251,10 +252,11 @@ Error no_tfrecord_error(const fs::path& path, std::span<const std::byte> head) {
   }
   const ContentKind kind = content_kind(head);
   if (kind == ContentKind::unknown) {
-    return source_error(path, ErrorCode::corrupt,
-                        "is no TFRecord file: the checksum of the first record's length is wrong");
+    return source_error(
+        path, ErrorCode::corrupt,
+        "is not a TFRecord file: the checksum of the first record's length is wrong");
   }
-  return source_error(path, ErrorCode::unsupported, "is {}, and no TFRecord file",
+  return source_error(path, ErrorCode::unsupported, "is {}, not a TFRecord file",
                       content_name(kind));
 }
 
@@ -312,7 +314,7 @@ Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
     add_shapes(FeatureJson::parse(json), "", {}, 0, shapes);
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is no features.json of TensorFlow Datasets ({}); take it away, and the "
+                       "is not a features.json of TensorFlow Datasets ({}); remove it, and the "
                        "shapes of tensors are those of the records",
                        error.what());
   } catch (const Error& error) {
@@ -333,8 +335,8 @@ std::map<std::string, int64_t> read_tfds_counts(const fs::path& path, std::strin
     }
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is no dataset_info.json of TensorFlow Datasets ({}); take it away, and the "
-                       "records are not compared with it",
+                       "is not a dataset_info.json of TensorFlow Datasets ({}); remove it if the "
+                       "records need not be compared with it",
                        error.what());
   } catch (const Error& error) {
     throw error.within({.path = path});
@@ -354,7 +356,7 @@ std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_
   if (data_and_crc.size() < kTfRecordCrcBytes) throw Error(ErrorCode::corrupt, "is cut short");
   const auto data = data_and_crc.first(data_and_crc.size() - kTfRecordCrcBytes);
   if (masked_crc(data) != little_endian<uint32_t>(data_and_crc.last(kTfRecordCrcBytes))) {
-    throw Error(ErrorCode::corrupt, "is damaged: the checksum of its data is another one");
+    throw Error(ErrorCode::corrupt, "is damaged: the checksum of its data is wrong");
   }
   return data;
 }
@@ -370,9 +372,9 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
       if (records.empty()) {
         throw source_error(path, ErrorCode::corrupt, "record 0 {}; get the file again", what);
       }
-      places.damage =
-          fmt::format("{}; it and what follows, {} bytes, cannot be read; get the file again", what,
-                      num_bytes - offset);
+      places.damage = fmt::format(
+          "{}; it and the rest of the file, {} bytes, cannot be read; get the file again", what,
+          num_bytes - offset);
       use(std::ssize(records), {});
       records.push_back({offset, num_bytes - offset});
       return places;
@@ -392,10 +394,9 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
     const int64_t left = num_bytes - data;
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
-      return end_here(
-          fmt::format("is cut short: it has {} bytes and {} of checksum, and {} are left of the "
-                      "file",
-                      length, kTfRecordCrcBytes, left));
+      return end_here(fmt::format(
+          "is cut short: it has {} bytes and {} of checksum, but only {} are left in the file",
+          length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
     use(std::ssize(records), range.num_bytes > max_bytes

@@ -401,7 +401,7 @@ class TfRecordRows final : public FileRows {
     }
     const bool is_list = field.type == FieldType::list || field.type == FieldType::tensor;
     if (feature.num_values > 1 && !is_list) {
-      throw error_of(ErrorCode::invalid_argument, "has {} values, and one in the first files",
+      throw error_of(ErrorCode::invalid_argument, "has {} values, but one in the first files",
                      feature.num_values);
     }
     if (feature.kind == TfKind::bytes) {
@@ -440,7 +440,7 @@ class TfRecordRows final : public FileRows {
     const bool is_open = std::ranges::find(shape, -1) != shape.end();
     if (known <= 0 || (is_open ? count % known != 0 : count != known)) {
       throw error_of(ErrorCode::invalid_argument,
-                     "has {} numbers, which features.json's shape ({}) does not hold", count,
+                     "has {} numbers, which do not fit the shape ({}) of features.json", count,
                      fmt::join(shape, ", "));
     }
     std::ranges::replace(shape, -1, count / known);

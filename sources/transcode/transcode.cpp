@@ -38,6 +38,16 @@ class DatasetRecords : public ListedSource {
 
   Schema schema() const override { return datasets_.front().schema(); }
 
+  std::vector<fs::path> roots() const override {
+    std::vector<fs::path> folders;
+    for (const Dataset& dataset : datasets_) {
+      const bool is_folder =
+          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
+      if (is_folder) folders.push_back(dataset.path());
+    }
+    return folders;
+  }
+
   SampleIdentity identity(size_t split, int64_t index) const override {
     const Dataset& dataset = datasets_.at(split);
     return {.name = std::to_string(index),
@@ -121,16 +131,6 @@ class DatasetSource : public DatasetRecords {
     return facts;
   }
 
-  std::vector<fs::path> roots() const override {
-    std::vector<fs::path> folders;
-    for (const Dataset& dataset : datasets_) {
-      const bool is_folder =
-          Place(dataset.path()).is_in_store() || fs::is_directory(dataset.path());
-      if (is_folder) folders.push_back(dataset.path());
-    }
-    return folders;
-  }
-
   int64_t sample_bytes(size_t split, int64_t index) const override {
     return datasets_.at(split).locate(index).record.raw_bytes;
   }
@@ -157,12 +157,12 @@ class DatasetSource : public DatasetRecords {
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
         !difference.empty()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("has other fields than {}: {}; convert them apart",
+             fmt::format("has other fields than {}: {}; convert them separately",
                          datasets_.front().path().string(), difference));
     }
     if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("is a second split called '{}'; convert them apart", manifest.split));
+             fmt::format("is a second split called '{}'; convert them separately", manifest.split));
     }
     if (classes_.empty()) {
       classes_ = manifest.classes;
@@ -170,7 +170,7 @@ class DatasetSource : public DatasetRecords {
       class_ids_ = manifest.class_ids;
     } else if (!manifest.classes.empty() && manifest.classes != classes_) {
       refuse(ErrorCode::invalid_argument,
-             "has other classes than the splits before it; convert them apart");
+             "has other classes than the splits before it; convert them separately");
     }
     infos_.push_back({.name = manifest.split,
                       .num_samples = dataset.num_records(),
@@ -241,12 +241,6 @@ class TranscodedSource : public DatasetRecords {
     return std::ranges::any_of(manifests_, [](const Manifest& manifest) {
       return manifest.options.contains(kReferences);
     });
-  }
-
-  std::vector<fs::path> roots() const override {
-    std::vector<fs::path> folders;
-    for (const Dataset& dataset : datasets_) folders.push_back(dataset.path());
-    return folders;
   }
 
   // The picture, what it becomes, and the JPEG that is made again from the dct code.
@@ -389,7 +383,7 @@ void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& o
 TranscodeConversion::TranscodeConversion() {
   describe(images_, PictureUse::store, false, table_);
   describe(options_, table_);
-  table_.find("store")->set_default("none: say which");
+  table_.find("store")->set_default("none: name one");
   table_.find("shard-size")->set_default("the shards of SRC");
   table_.find("zstd")->set_default("as SRC");
   // Not offered; still known, to say why they are refused.
@@ -403,8 +397,8 @@ void TranscodeConversion::check() {
   table_.refuse({"by-files"},
                 "has no effect: the list of a data set's records is short; leave it out");
   if (!table_.is_given("store")) {
-    throw argument_error("store",
-                         "say what pictures become, by " + option_name("store") + ": jpeg or dct");
+    throw argument_error(
+        "store", "choose the new form of pictures with " + option_name("store") + ": jpeg or dct");
   }
   options_.order = Order::sequential;
   validate(options_, table_);

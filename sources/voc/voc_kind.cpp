@@ -73,7 +73,7 @@ class VocLabels final : public PictureLabels {
   std::string add(const VocObject& object, size_t number, size_t k, CocoAnnotations& all) const {
     if (object.name.empty()) return "has no <name>";
     const auto id = id_of_.find(object.name);
-    if (id == id_of_.end()) return "its class is none of those that are listed";
+    if (id == id_of_.end()) return "its class is not listed";
     if (!object.box) return "has no <bndbox> of four numbers, xmin, ymin, xmax and ymax";
     const auto& [xmin, ymin, xmax, ymax] = *object.box;
     // From the left edge of the first pixel to the right one of the last.
@@ -274,8 +274,7 @@ class VocSet {
     if (num_before > 0 && options_.first_pixel == 1) {
       set_.notes.push_back(
           fmt::format("{}: {} boxes begin before pixel 1, the first of Pascal VOC, and are taken "
-                      "as they are; if "
-                      "the files count edges from 0, say {}",
+                      "as they are; if the files count edges from 0, give {}",
                       root_.string(), num_before, option_set("first_pixel", "0")));
     }
     classes_.assign(found.begin(), found.end());
@@ -365,17 +364,17 @@ class VocKind final : public SourceOptions {
                    "Splits to convert, by their lists in ImageSets/Main, such as train or trainval")
         .set_default("train, val and test, or trainval");
     table.add("classes", options_.classes,
-              "Text file with the name of one class a line, in the order of the labels");
+              "Text file with one class name per line, in the order of the labels");
     table
         .add("first-pixel", options_.first_pixel,
-             "1: boxes are of the pixels xmin to xmax, counted from 1, as Pascal VOC's; 0: of what "
-             "is between these edges, counted from 0, as some tools write")
+             "1: xmin and xmax are the first and the last pixel, counted from 1, as in Pascal VOC; "
+             "0: they are edges, counted from 0, as some tools write them")
         .set_range(0, 1);
     masks_.describe(table,
-                    "Fields of masks, one or both. semantic: the PNGs of SegmentationClass; "
+                    "Fields with masks, one or both. semantic: the PNGs of SegmentationClass; "
                     "instances: those of SegmentationObject");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names of lists without picture or annotations");
+              "Leaves out names in lists that have no picture or annotations");
   }
 
   void check(const OptionTable& /*table*/) const override {

@@ -20,7 +20,7 @@
 #include "files/shard_files.h"
 #include "files/text_files.h"
 #include "format/content_kind.h"
-#include "numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 #include "webdataset/webdataset_shard.h"
 
 namespace ffkit {

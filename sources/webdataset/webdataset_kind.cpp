@@ -11,25 +11,23 @@ class WebDatasetSourceKind final
  public:
   void describe(OptionTable& table) override {
     table.add("classes", options_.classes,
-              "Text file with one class name on each line, by which labels may be names; without "
-              "it, labels have no names");
+              "Text file with one class name on each line, so that labels may be names; without "
+              "it, labels are only numbers");
     table.add("label-key", options_.label_key,
-              "The label is this member of each sample's .json: a whole number, or the name of a "
-              "class");
+              "Takes the label from this member of each sample's .json: a whole number, or the "
+              "name of a class");
     table.add("allow-missing", options_.allow_missing,
-              "Accepts samples that lack a member which others have: the field is null");
+              "If a sample lacks a member that others have, its field is null instead of an error");
     table.add("numbered-frames", options_.numbered_frames,
-              "Pictures of a sample whose names end in numbers, such as 0001.jpg or "
-              "depth_0001.png, are frames of a video: one list in the order of their numbers, "
-              "frames or depth/frames");
-    table.add(
-        "id-member", options_.id_member,
-        "Extension of the members that hold the samples' ids, such as id.txt, which ffinspect "
-        "export writes; a sample without one, and every sample without this option, has its "
-        "key for an id");
+              "If the names of a sample's pictures end in numbers, such as 0001.jpg or "
+              "depth_0001.png, they are frames of a video: they become one list in the order of "
+              "the numbers, called frames or depth/frames");
+    table.add("id-member", options_.id_member,
+              "Extension of the members that hold the samples' ids, such as id.txt, which "
+              "ffinspect export writes; otherwise the id is the key");
     table
         .add("max-sample-bytes", options_.max_sample_bytes,
-             "Largest sample; a larger one counts as bad. Each thread holds one sample in memory")
+             "Largest sample; a larger one is a bad sample. Each thread keeps one sample in memory")
         .set_size()
         .set_range(1 << 10, 1LL << 40);
   }

@@ -12,9 +12,9 @@
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
+#include "format/schema/npy_header.h"
 #include "numbers/json_numbers.h"
 #include "numbers/json_tables.h"
-#include "numbers/npy_header.h"
 #include "pictures/image_sample.h"
 
 namespace ffkit {
@@ -57,7 +57,7 @@ int64_t label_of(std::string_view text, const std::vector<std::string>& classes)
     throw error_of(ErrorCode::invalid_argument, "the label is '{}', {}", text.substr(0, 40),
                    text.empty() ? "which is empty"
                    : classes.empty()
-                       ? "which is no whole number; give the names of all classes, in "
+                       ? "which is not a whole number; give the names of all classes, in "
                          "the order of their numbers, by " +
                              option_name("classes")
                        : "which is neither a whole number nor one of the classes");
@@ -247,7 +247,7 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
       return;
     case WebDatasetKind::text:
       if (!simdjson::validate_utf8(as_text(bytes))) {
-        throw Error(ErrorCode::corrupt, "is no UTF-8 text");
+        throw Error(ErrorCode::corrupt, "is not UTF-8 text");
       }
       record.set_string(position, as_text(bytes));
       return;
@@ -279,11 +279,12 @@ void set_label_in_json(RecordBuilder& record, size_t position, const std::string
   if (parse_as_python(parser, std::span(padded.data(), padded.size()), value) !=
           simdjson::SUCCESS ||
       value.get_object().get(object) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is no JSON object, which the label is to be a member of");
+    throw Error(ErrorCode::corrupt, "is not a JSON object, which the label is to be a member of");
   }
   simdjson::dom::element label;
   if (!find_member(object, key, label)) {
-    throw error_of(ErrorCode::invalid_argument, "has no member '{}', which {} names", key,
+    throw error_of(ErrorCode::invalid_argument,
+                   "has no member '{}', which {} names, or it is null or NaN", key,
                    option_name("label_key"));
   }
   std::string_view text;

@@ -36,7 +36,7 @@ Numbers numbers_of(std::string_view line, std::string& fault) {
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) {
-      fault = fmt::format("'{}' is no number", printable(word.substr(0, 20)));
+      fault = fmt::format("'{}' is not a number", printable(word.substr(0, 20)));
       return numbers;
     }
     numbers.push_back(number);
@@ -55,7 +55,7 @@ class LabelParser {
     const Numbers numbers = numbers_of(line, fault);
     if (!fault.empty() || numbers.empty()) return fault;
     if (fault = fault_of(numbers); !fault.empty()) return fault;
-    if (!seen_.insert(numbers).second) return "is there for the second time";
+    if (!seen_.insert(numbers).second) return "appears a second time";
     const BoxEdges box = is_polygon(numbers) ? box_around(numbers) : box_of(numbers);
     if (!has_area(box)) return "has no area";
     add_annotation(numbers, box, k);
@@ -96,7 +96,7 @@ class LabelParser {
       const bool is_visibility =
           yaml_.keypoint_width == 3 && i >= kBoxNumbers && (i - kBoxNumbers) % 3 == 2;
       if (numbers[i] >= -kTolerance && (numbers[i] <= 1 + kTolerance || is_visibility)) continue;
-      return fmt::format("{} is no share of a side, 0 to 1", numbers[i]);
+      return fmt::format("{} is not a share of a side, 0 to 1", numbers[i]);
     }
     return {};
   }
@@ -253,7 +253,7 @@ class YamlReader {
   std::string take_key(bool in_brackets) {
     std::string key = take_scalar(in_brackets, /*is_key=*/true);
     skip_spaces();
-    if (!rest_.starts_with(':')) refuse(fmt::format("'{}' has no ':' behind it", printable(key)));
+    if (!rest_.starts_with(':')) refuse(fmt::format("'{}' has no ':' after it", printable(key)));
     rest_.remove_prefix(1);
     return key;
   }
@@ -354,7 +354,7 @@ class YamlReader {
       }
       rest_.remove_prefix(own);
       if (own != *indent || is_item != value.is_list || item.starts_with('\t')) {
-        refuse("is indented otherwise than the lines before it, or is no member of their list");
+        refuse("is indented otherwise than the lines before it, or is not a member of their list");
       }
       std::string key;
       if (is_item) {
@@ -433,7 +433,7 @@ CocoFile parse_yolo_labels(std::string_view text, const DataYaml& yaml, size_t n
 DataYaml parse_data_yaml(std::string_view text, const fs::path& file) {
   DataYaml yaml;
   YamlReader reader(without_byte_order_mark(text), file);
-  if (!is_utf8(text)) reader.refuse("is no UTF-8 text");
+  if (!is_utf8(text)) reader.refuse("is not UTF-8 text");
   std::optional<int64_t> num_classes;
   for (std::string key; reader.next(key);) {
     if (key == "path") {
@@ -444,7 +444,7 @@ DataYaml parse_data_yaml(std::string_view text, const fs::path& file) {
       yaml.names = names_of(reader.value(), reader);
     } else if (key == "nc") {
       num_classes = number_of(reader.value().scalar);
-      if (!num_classes) reader.refuse("'nc' is no number of classes");
+      if (!num_classes) reader.refuse("'nc' is not a number of classes");
     } else if (key == "kpt_shape") {
       const YamlValue shape = reader.value();
       if (shape.items.size() == 2) {

@@ -83,8 +83,8 @@ std::string_view take_name(std::string_view text, std::string_view& rest, std::s
   if (name.empty()) refuse_address(text, fmt::format("names no {}", what), form);
   if (!is_name(name)) {
     refuse_address(text,
-                   fmt::format("has '{}' where its {}'s name should be, which has "
-                               "letters, digits, '-', '.' and '_' alone",
+                   fmt::format("has '{}' where its {}'s name should be, which may have only "
+                               "letters, digits, '-', '.' and '_'",
                                printable(name), what),
                    form);
   }
@@ -106,7 +106,7 @@ bool has_dot_part(std::string_view path) {
 
 Address parse_hf(std::string_view text, std::string_view rest, std::string_view form) {
   if (take_part(rest) != "datasets") {
-    refuse_address(text, "is no address of a data set of the Hugging Face hub", form);
+    refuse_address(text, "is not an address of a data set of the Hugging Face hub", form);
   }
   Address address{.scheme = Scheme::hf, .place = {}, .path = {}, .query = {}, .revision = "main"};
   const std::string_view owner = take_part(rest);
@@ -120,7 +120,7 @@ Address parse_hf(std::string_view text, std::string_view rest, std::string_view 
         address.revision.append("/").append(take_part(rest));
       }
     }
-    if (address.revision.empty()) refuse_address(text, "has no revision behind its '@'", form);
+    if (address.revision.empty()) refuse_address(text, "has no revision after its '@'", form);
   }
   if (!is_name(owner) || !is_name(name)) {
     refuse_address(text, "has no owner and name of a data set", form);
@@ -173,7 +173,7 @@ std::string_view start_of_address(std::string_view text) {
 Address parse_address(std::string_view text) {
   const auto* known = known_form(text);
   if (known == kForms.end()) {
-    throw Error(ErrorCode::invalid_argument, "is no address",
+    throw Error(ErrorCode::invalid_argument, "is not an address",
                 {.path = printable(shown_address(text)),
                  .subject = ErrorSubject::argument,
                  .remedy = "begin it with s3://, gs://, az://, r2://, https://, http://, hf:// or "

@@ -130,7 +130,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   const std::string_view name =
       std::string_view(url.host).substr(0, has_port ? colon : url.host.size());
   if (has_port && !is_port(std::string_view(url.host).substr(colon + 1))) {
-    refuse_url(text, what, "has no number of a port behind its host");
+    refuse_url(text, what, "has no number of a port after its host");
   }
   if (!is_host_name(name) && !is_ipv6(name)) refuse_url(text, what, "has no name of a host");
   // A client leaves out the port that a scheme has by itself, and signs the host without it.

@@ -57,8 +57,7 @@ void take_default_folder(const fs::path& folder) {
   const bool is_link = S_ISLNK(status.st_mode);
   if (!is_link && status.st_uid == ::geteuid()) return;
   throw error_at(folder, ErrorCode::invalid_argument,
-                 "{}, whose owner could change what is read; name a folder of your own by "
-                 "FFKIT_CACHE",
+                 "{}, whose owner could change the data; name your own folder with FFKIT_CACHE",
                  is_link ? "is a link" : "was made by somebody else");
 }
 
@@ -152,7 +151,7 @@ bool BlockCache::reserve(int64_t num_blocks, int64_t num_bytes) {
   if (!std::exchange(has_said_full_, true)) {
     fmt::print(stderr,
                "ffkit: the cache {} is full ({:.1f} GB of at most {:.1f}, {:.1f} GB free on its "
-               "disk): what else is read comes from the store in each epoch; give it more by "
+               "disk): the rest is read from the store in each epoch; give it more space with "
                "FFKIT_CACHE_BYTES, or another disk by FFKIT_CACHE\n",
                options_.folder.string(), static_cast<double>(used_bytes_) / 1e9,
                static_cast<double>(options_.max_bytes) / 1e9,

@@ -51,9 +51,8 @@ int64_t parse_cache_bytes(std::string_view text) {
   }
   const double bytes = number * factor;
   if (error != std::errc() || bytes < 1 || bytes > 9e18) {
-    throw argument_error(
-        "FFKIT_CACHE_BYTES",
-        fmt::format("FFKIT_CACHE_BYTES is '{}', and not a size such as 200G", text));
+    throw argument_error("FFKIT_CACHE_BYTES",
+                         fmt::format("FFKIT_CACHE_BYTES is '{}', not a size such as 200G", text));
   }
   return static_cast<int64_t>(bytes);
 }

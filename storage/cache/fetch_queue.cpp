@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/machine/signals_blocked.h"
+
 namespace ffkit {
 namespace {
 
@@ -28,6 +30,7 @@ CacheThreads::~CacheThreads() {
 
 void CacheThreads::start() {
   if (!threads_.empty()) return;
+  const SignalsBlocked blocked;
   for (int i = 0; i < kNumCacheThreads; ++i) {
     threads_.emplace_back([queue = queue_] { run(*queue); });
   }

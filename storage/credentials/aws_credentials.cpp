@@ -71,9 +71,9 @@ class ProfileChain {
                     value_of(section, "external_id"), value_of(section, "duration_seconds")};
     if (!value_of(section, "mfa_serial").empty()) {
       throw Error(ErrorCode::unsupported,
-                  fmt::format("profile '{}' asks for a code of a device (mfa_serial)", profile),
+                  fmt::format("profile '{}' needs the code of an MFA device (mfa_serial)", profile),
                   {.subject = ErrorSubject::argument,
-                   .remedy = "take on the role by the AWS CLI and export its keys"});
+                   .remedy = "assume the role with the AWS CLI and export its keys"});
     }
     const std::string token_file = value_of(section, "web_identity_token_file");
     if (!token_file.empty()) {
@@ -92,7 +92,7 @@ class ProfileChain {
     } else if (source == "Ec2InstanceMetadata") {
       base = instance_credentials(surroundings_, looked);
     } else {
-      refuse_profile(profile, "has role_arn, but nobody who takes it on",
+      refuse_profile(profile, "has role_arn, but no credentials to assume the role with",
                      "give it source_profile, credential_source or web_identity_token_file");
     }
     if (!base) {
@@ -119,9 +119,9 @@ AwsCredentials credentials_in_json(const std::string& json, const std::string& w
       moment_of(answer.text("Expiration")),
       what};
   if (found.keys.id.empty() || found.keys.secret.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                what + " gave no JSON with AccessKeyId and SecretAccessKey",
-                {.subject = ErrorSubject::argument, .remedy = "check what it gives by hand"});
+    throw Error(
+        ErrorCode::invalid_argument, what + " gave no JSON with AccessKeyId and SecretAccessKey",
+        {.subject = ErrorSubject::argument, .remedy = "run it by hand and check its output"});
   }
   return found;
 }

@@ -59,7 +59,7 @@ AwsCredentials credentials_of(const HttpResponse& response, const Role& role,
                               const std::string& action) {
   const auto refuse = [&](ErrorCode code, const std::string& why, const std::string& remedy) {
     return Error(code,
-                 fmt::format("the role {} could not be taken on by {} ({})", printable(role.arn),
+                 fmt::format("the role {} could not be assumed with {} ({})", printable(role.arn),
                              action, why),
                  {.subject = ErrorSubject::argument, .remedy = remedy});
   };

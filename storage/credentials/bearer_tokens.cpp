@@ -83,7 +83,7 @@ BearerToken token_of_file(const Surroundings& surroundings, const std::filesyste
                  fmt::format("has credentials of the type '{}'", printable(kind)),
                  "use one of authorized_user or service_account, or HMAC keys");
   } else {
-    throw refuse(ErrorCode::invalid_argument, "is no JSON with credentials of Google",
+    throw refuse(ErrorCode::invalid_argument, "is not JSON with credentials of Google",
                  "check GOOGLE_APPLICATION_CREDENTIALS");
   }
   const HttpResponse response =

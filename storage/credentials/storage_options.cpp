@@ -114,14 +114,14 @@ const KnownOption& known_option(const std::string& name, std::string_view start)
     }
     known.emplace_back(option.name);
   }
-  refuse_option(name, fmt::format("is none of {}; known are {}", start, fmt::join(known, ", ")));
+  refuse_option(name, fmt::format("is not one of {}; known are {}", start, fmt::join(known, ", ")));
 }
 
 std::string checked_value(const KnownOption& option, const std::string& name,
                           const std::string& given) {
   // As with variables: a value that was read from a file may have the file's line break.
   const std::string value(trimmed(given));
-  if (value.empty()) refuse_option(name, "is empty; leave it out for what the environment has");
+  if (value.empty()) refuse_option(name, "is empty; leave it out to use the environment's value");
   if (std::ranges::any_of(value, [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
     refuse_option(name, "has a line break or another control character in its value");
   }
@@ -145,7 +145,7 @@ StorageOptions checked(const StorageOptions& options, const std::string& address
     const KnownOption& option = known_option(name, start_of_address(address));
     const bool is_new =
         found.values.emplace(option.variable, checked_value(option, name, value)).second;
-    if (!is_new) refuse_option(name, "is given twice, by two of its names");
+    if (!is_new) refuse_option(name, "is given twice, under two names");
   }
   for (const auto& [one, other] : kNeeds) {
     if (!is_any_of(found, one) || is_any_of(found, other)) continue;
@@ -184,7 +184,8 @@ int mark_of(StorageOptions options) {
 void require_address(const fs::path& address) {
   const Place place(address);
   if (!place.is_on_disk()) return;
-  throw Error(ErrorCode::invalid_argument, "is no address of a store, and has no storage options",
+  throw Error(ErrorCode::invalid_argument,
+              "is not an address of a store, and has no storage options",
               {.path = place.shown(),
                .subject = ErrorSubject::argument,
                .name = "storage_options",

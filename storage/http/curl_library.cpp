@@ -89,7 +89,7 @@ CurlLibrary open_curl_library(const std::string& path) {
   if (!path.empty()) {
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      throw no_curl(path, "FFKIT_LIBCURL names this library, and it cannot be opened (" +
+      throw no_curl(path, "FFKIT_LIBCURL names this library, but it cannot be opened (" +
                               loader_words() + ")");
     }
   } else {
@@ -102,7 +102,7 @@ CurlLibrary open_curl_library(const std::string& path) {
       words += (words.empty() ? "" : "; ") + loader_words();
     }
     if (library == nullptr) {
-      throw no_curl("", "reading addresses needs libcurl, and there is none (" + words + ")");
+      throw no_curl("", "reading addresses needs libcurl, which was not found (" + words + ")");
     }
   }
   CurlLibrary curl = functions_of(library, opened);

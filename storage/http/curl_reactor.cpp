@@ -1,14 +1,13 @@
 #include "http/curl_reactor.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
 
 #include <ffkit/base/error.h>
+
+#include "base/machine/signals_blocked.h"
 
 namespace ffkit {
 namespace {
@@ -19,23 +18,6 @@ constexpr long kMaxKeptConnections = 512;
 constexpr const char* kStopped = "the requests were ended, because the program ends";
 // A poll without a deadline: libcurl's own timers make it shorter.
 constexpr int kLongPollMs = 60'000;
-
-// A handler of the program's signals has no business in this thread, and a broken connection must
-// not end the program (SIGPIPE; TLS of libcurl before 7.87 writes without MSG_NOSIGNAL).
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 thread_local bool is_reactor_thread = false;
 
@@ -72,7 +54,7 @@ CurlReactor::CurlReactor(const CurlLibrary& curl, const CurlClientOptions& optio
   curl_.multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
   curl_.multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxKeptConnections);
   try {
-    const SignalsBlocked blocked;  // which the thread inherits
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
     thread_id_ = thread_.get_id();
   } catch (const std::system_error& error) {

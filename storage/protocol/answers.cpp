@@ -77,7 +77,7 @@ bool has_expired(const HttpResponse& response, const Refusal& refusal) {
 ListPage parse_list_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
   if (root.name != "ListBucketResult") {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no listing", shortened(root.name));
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a listing", shortened(root.name));
   }
   const bool is_encoded = root.text_of("EncodingType") == "url";
   ListPage page;
@@ -92,7 +92,7 @@ ListPage parse_list_page(std::string_view xml) {
   if (root.text_of("IsTruncated") == "true") {
     page.next = root.text_of("NextContinuationToken");
     if (page.next.empty()) {
-      throw Error(ErrorCode::corrupt, "the listing goes on, but has no token for it");
+      throw Error(ErrorCode::corrupt, "the listing continues, but has no token for it");
     }
   }
   return page;
@@ -102,7 +102,7 @@ ListPage parse_blob_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
   const XmlElement* blobs = root.find("Blobs");
   if (root.name != "EnumerationResults" || blobs == nullptr) {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no listing", shortened(root.name));
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a listing", shortened(root.name));
   }
   ListPage page;
   for (const XmlElement& child : blobs->children) {
@@ -127,7 +127,7 @@ ListPage parse_blob_page(std::string_view xml) {
 UploadPage parse_upload_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
   if (root.name != "ListMultipartUploadsResult") {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no list of uploads",
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a list of uploads",
                    shortened(root.name));
   }
   const bool is_encoded = root.text_of("EncodingType") == "url";
@@ -146,7 +146,7 @@ UploadPage parse_upload_page(std::string_view xml) {
     page.next_key = listed_key(root.text_of("NextKeyMarker"), is_encoded);
     page.next_id = root.text_of("NextUploadIdMarker");
     if (page.next_key.empty()) {
-      throw Error(ErrorCode::corrupt, "the list of uploads goes on, but does not say where");
+      throw Error(ErrorCode::corrupt, "the list of uploads continues, but does not say where");
     }
   }
   return page;
@@ -157,7 +157,7 @@ std::string parse_upload_id(std::string_view xml) {
   const std::string_view id = root.text_of("UploadId");
   // The root is called InitiateMultipartUploadResult by most, and otherwise by rclone.
   if (id.empty()) {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, and no begin of an upload",
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not the begin of an upload",
                    shortened(root.name));
   }
   return std::string(id);
@@ -188,9 +188,10 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
             "restore it, or move it to a storage class that can be read at once"};
   }
   if (code == "SecondLevelDomainForbidden") {
-    return {ErrorCode::invalid_argument,
-            fmt::format("{} wants the bucket's name in its host's ({})", asked.host, reason),
-            "set addressing_style = virtual in the section s3 of the profile"};
+    return {
+        ErrorCode::invalid_argument,
+        fmt::format("{} needs the bucket's name in the name of its host ({})", asked.host, reason),
+        "set addressing_style = virtual in the section s3 of the profile"};
   }
   if (code == "RequestTimeTooSkewed") {
     return {ErrorCode::invalid_argument, "this machine's clock is wrong (" + reason + ")",
@@ -205,24 +206,24 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   }
   if (has_expired(response, refusal)) {
     return {ErrorCode::invalid_argument,
-            fmt::format("the credentials of {} have ended ({})", asked.whose, reason),
+            fmt::format("the credentials of {} have expired ({})", asked.whose, reason),
             "get new ones"};
   }
   if (status == 403 && !is_signed) {
     return {ErrorCode::invalid_argument,
             fmt::format("access is denied to requests that are not signed ({})", reason),
-            fmt::format("give credentials, and set {}_NO_SIGN_REQUEST no longer", asked.variables)};
+            fmt::format("give credentials, and unset {}_NO_SIGN_REQUEST", asked.variables)};
   }
   if (status == 403) {
     return {ErrorCode::invalid_argument,
             fmt::format("access is denied to the credentials of {} ({})", asked.whose, reason),
-            fmt::format("check what they may do; for a public bucket set {}_NO_SIGN_REQUEST=YES",
+            fmt::format("check their rights; for a public bucket set {}_NO_SIGN_REQUEST=YES",
                         asked.variables)};
   }
   const std::string_view location = response.header("location");
   if (begins_without_case(location, "https://") && refusal.region.empty() && !asked.is_https) {
     return {ErrorCode::invalid_argument,
-            fmt::format("{} leads on to {}", asked.host, shown_url(location)),
+            fmt::format("{} redirects to {}", asked.host, shown_url(location)),
             "set the endpoint to an address of https"};
   }
   if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {

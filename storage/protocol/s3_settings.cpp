@@ -7,6 +7,7 @@
 
 #include "addresses/url.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "credentials/aws_profile.h"
 #include "signing/signature.h"
 
@@ -174,8 +175,20 @@ S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundin
   std::string own = surroundings.variable("R2_ENDPOINT_URL");
   std::string account = surroundings.variable("R2_ACCOUNT_ID");
   if (account.empty()) account = surroundings.variable("CLOUDFLARE_ACCOUNT_ID");
-  if (own.empty() && !account.empty()) own = "https://" + account + ".r2.cloudflarestorage.com";
-  if (!own.empty()) settings.endpoint = without_slash(parse_url(own, "the endpoint of R2").text());
+  if (own.empty() && !account.empty()) {
+    if (account.find_first_of("/:@?#") != std::string::npos) {
+      throw error_at("r2://" + bucket, ErrorCode::invalid_argument,
+                     "R2_ACCOUNT_ID is '{}', which is no ID of an account; R2_ENDPOINT_URL takes "
+                     "an address",
+                     printable(account));
+    }
+    own = "https://" + account + ".r2.cloudflarestorage.com";
+  }
+  if (!own.empty()) {
+    Url url = parse_url(own, "the endpoint of R2");
+    if (without_slash(url.path) == "/" + bucket) url.path.clear();  // as Cloudflare's pages show it
+    settings.endpoint = without_slash(url.text());
+  }
   if (settings.endpoint.empty() || settings.endpoint.find(".amazonaws.com") != std::string::npos) {
     throw Error(ErrorCode::invalid_argument, "has no endpoint or account of R2",
                 {.path = "r2://" + bucket,

@@ -131,7 +131,7 @@ class StoreReader final : public ObjectReader {
     const bool is_dropped = blocks != nullptr && blocks->file().drop_damaged(offset, num_bytes);
     if (is_dropped) {
       fmt::print(stderr,
-                 "ffkit: the cache's copy of {} was damaged on the disk; it is fetched anew\n",
+                 "ffkit: the cache's copy of {} was damaged on the disk; it is fetched again\n",
                  shown_address(address_));
     }
     return is_dropped;

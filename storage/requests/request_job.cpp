@@ -127,16 +127,16 @@ Error last_attempt_failed(const RequestJob& job, const AttemptResult& result) {
   return {ErrorCode::io,
           fmt::format("{} failed: {}", attempts, result.reason),
           {.path = job.address,
-           .remedy = result.is_throttled
-                         ? "the store takes fewer requests than there are: use fewer readers, or "
-                           "give it more time by FFKIT_RETRY_SECONDS"
-                         : "see whether the store and the network to it work, or give it more time "
-                           "by FFKIT_RETRY_SECONDS"}};
+           .remedy = result.is_throttled ? "the store limits the number of requests: use fewer "
+                                           "readers, or give it more time with FFKIT_RETRY_SECONDS"
+                                         : "check the store and the network to it, or give it more "
+                                           "time with FFKIT_RETRY_SECONDS"}};
 }
 
 std::exception_ptr requester_ended(const std::string& address) {
-  return std::make_exception_ptr(
-      Error(ErrorCode::cancelled, "the request was ended with its reader", {.path = address}));
+  return std::make_exception_ptr(Error(ErrorCode::cancelled,
+                                       "the request was cancelled because its reader was closed",
+                                       {.path = address}));
 }
 
 }  // namespace ffkit

@@ -11,6 +11,8 @@
 
 #include <ffkit/storage/traffic.h>
 
+#include "base/machine/signals_blocked.h"
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 
@@ -50,6 +52,7 @@ Requester::State::State(std::shared_ptr<HttpClient> client, const RequestPolicy&
 
 void Requester::State::start() {
   try {
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io, "the thread that repeats requests cannot be started",
@@ -166,7 +169,8 @@ std::vector<Requester::State::Launch> Requester::State::next_launches(
       wakes_at_ = Clock::time_point::max();
       changed_.wait(lock);
     } else {
-      wakes_at_ = timers_.begin()->first;
+      // It looks whether the process ends, too.
+      wakes_at_ = std::min(timers_.begin()->first, Clock::now() + kBetweenChecks);
       changed_.wait_until(lock, wakes_at_);
     }
     wakes_at_ = Clock::time_point::min();
@@ -176,7 +180,8 @@ std::vector<Requester::State::Launch> Requester::State::next_launches(
 
 void Requester::State::take_due_timers(std::vector<Launch>& launches) {
   const Clock::time_point now = Clock::now();
-  while (!timers_.empty() && timers_.begin()->first <= now) {
+  // When the process ends, the next attempt is refused at once.
+  while (!timers_.empty() && (timers_.begin()->first <= now || is_process_ending())) {
     RequestTimer timer = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());
     if (timer.kind == RequestTimer::Kind::retry) {

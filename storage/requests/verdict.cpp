@@ -99,7 +99,7 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
 RangeAnswer shorter(const AskedRange& asked, int64_t total) {
   const std::string has = total < 0 ? "ends before that" : fmt::format("has only {} bytes", total);
   return failed(ErrorCode::corrupt, asked,
-                fmt::format("bytes {} to {} were asked for, and the object {}", asked.first,
+                fmt::format("bytes {} to {} were asked for, but the object {}", asked.first,
                             asked.last(), has),
                 "it was cut off or replaced: copy it again");
 }
@@ -109,7 +109,7 @@ RangeAnswer ignores_ranges(const AskedRange& asked) {
                 fmt::format("the server was asked for bytes {} to {} and answers with the whole "
                             "object (status 200)",
                             asked.first, asked.last()),
-                "use a server that knows ranges, or copy the files to a disk");
+                "use a server that supports ranges, or copy the files to a disk");
 }
 
 RangeAnswer part(int64_t num_good, const std::string& reason) {
@@ -138,15 +138,15 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
   const std::string_view text = response.header("content-range");
   const std::optional<ContentRange> range = parse_content_range(text);
   if (!range || range->first != asked.first || range->last > asked.last()) {
-    return part(0, fmt::format("the server was asked for bytes {} to {} and answers with {}",
-                               asked.first, asked.last(),
-                               text.empty() ? "a part of which it does not say where it is"
-                                            : "'" + std::string(text) + "'"));
+    return part(
+        0, fmt::format("the server was asked for bytes {} to {} and answers with {}", asked.first,
+                       asked.last(),
+                       text.empty() ? "a part without its place" : "'" + std::string(text) + "'"));
   }
   if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,
-                  fmt::format("the object has {} bytes, but {} when it was opened", range->total,
-                              asked.known.num_bytes),
+                  fmt::format("the object has {} bytes, but had {} when it was opened",
+                              range->total, asked.known.num_bytes),
                   "open it again");
   }
   if (range->total >= 0 && range->total <= asked.last()) return shorter(asked, range->total);

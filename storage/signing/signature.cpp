@@ -128,7 +128,7 @@ std::string rs256(const std::string& pem, std::string_view text) {
   if (key == nullptr || context == nullptr || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA ||
       EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
       EVP_DigestSign(context.get(), nullptr, &size, bytes, text.size()) != 1) {
-    throw Error(ErrorCode::invalid_argument, "the private key is no RSA key in PEM");
+    throw Error(ErrorCode::invalid_argument, "the private key is not an RSA key in PEM");
   }
   std::string signature(size, '\0');
   if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,

@@ -101,8 +101,8 @@ class FileUpload : public Upload {
       if (errno == EEXIST) return false;
       if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
         throw error_at(path_, ErrorCode::unsupported,
-                       "its file system has no hard links ({}), by which one of several writers "
-                       "is the first; give a folder on another one",
+                       "its file system has no hard links ({}), which decide which of several "
+                       "writers is the first; give a folder on another one",
                        std::strerror(errno));
       }
       throw io_error_at(path_, "cannot be written", errno);

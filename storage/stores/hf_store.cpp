@@ -200,7 +200,7 @@ Listing HfHub::list(const std::string& address, bool recursive) {
     if (response.status != 200) throw failure(response, address, "listed");
     const nlohmann::json page = nlohmann::json::parse(response.body, nullptr, false);
     if (!page.is_array()) {
-      throw error_at(address, ErrorCode::corrupt, "the hub's listing is no list in JSON");
+      throw error_at(address, ErrorCode::corrupt, "the hub's listing is not a list in JSON");
     }
     for (const nlohmann::json& item : page) {
       if (!item.is_object()) continue;
@@ -243,7 +243,7 @@ Error HfHub::failure(const HttpResponse& response, const std::string& address,
   } else if (code == "RevisionNotFound") {
     kind = ErrorCode::not_found;
     reason = "the data set has no such revision";
-    remedy = "check what stands behind the '@'";
+    remedy = "check what comes after the '@'";
   } else if (code == "GatedRepo") {
     remedy = "ask for access on the data set's page, and set HF_TOKEN";
   } else if (response.status == 404) {

@@ -62,9 +62,8 @@ RequestPolicy policy_of(const Surroundings& surroundings) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), policy.retry_s);
   if (error != std::errc() || end != text.data() + text.size() || !(policy.retry_s >= 0) ||
       policy.retry_s > kMostRetrySeconds) {
-    throw argument_error(
-        kVariable, fmt::format("{} is '{}', and not a number of seconds from 0 to {}", kVariable,
-                               printable(text), kMostRetrySeconds));
+    throw argument_error(kVariable, fmt::format("{} is '{}', not a number of seconds from 0 to {}",
+                                                kVariable, printable(text), kMostRetrySeconds));
   }
   return policy;
 }

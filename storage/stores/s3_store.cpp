@@ -57,7 +57,7 @@ std::string key_of(const std::string& address) {
     throw Error(ErrorCode::invalid_argument, "names a bucket, but no object in it",
                 {.path = address,
                  .subject = ErrorSubject::argument,
-                 .remedy = "put the object's name behind it"});
+                 .remedy = "put the object's name after it"});
   }
   return key;
 }

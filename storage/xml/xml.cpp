@@ -47,7 +47,7 @@ class XmlParser {
     if (!rest_.starts_with('<')) refuse_xml("has no element");
     XmlElement root = element(1);
     skip_misc();
-    if (!rest_.empty()) refuse_xml("goes on behind its element");
+    if (!rest_.empty()) refuse_xml("continues after its element");
     return root;
   }
 
@@ -185,7 +185,7 @@ class XmlParser {
       rest_.remove_prefix(2);
       return result;
     }
-    if (!rest_.starts_with('>')) refuse_xml(fmt::format("has no '>' behind <{}", result.name));
+    if (!rest_.starts_with('>')) refuse_xml(fmt::format("has no '>' after <{}", result.name));
     rest_.remove_prefix(1);
     content(result, depth);
     if (!result.children.empty()) {

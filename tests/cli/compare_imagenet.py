@@ -22,7 +22,7 @@ def read_records(split):
         image = subprocess.run([ffinspect, "cat", dst, number, "--split", split, "--field", "image"], check=True,
                                capture_output=True).stdout
         if name in records:
-            sys.exit(f"{split}: {name} is there twice")
+            sys.exit(f"{split}: {name} appears twice")
         records[name] = (int(label), wnid, image)
     return records
 

@@ -37,7 +37,7 @@ std::vector<std::byte> picture(const std::string& kind, int number) {
   const auto pixels = testing::make_picture(48 + number, 32, static_cast<uint32_t>(number));
   if (kind == "jpeg") return encode_jpeg(pixels.view());
   if (kind == "png") return encode_png(pixels.view());
-  return to_bytes("this is no picture");
+  return to_bytes("this is not a picture");
 }
 
 std::vector<std::string> split_text(const std::string& text, char separator, size_t max_parts) {

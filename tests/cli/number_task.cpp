@@ -38,7 +38,7 @@ struct NumberOptions : OwnOptions<NumberOptions> {
     table.add("team", team, "Processes that compute the number together")
         .require(team >= 1 && 48 % team == 0, "a divisor of 48");
     table.add("no-error-before", no_error_before,
-              "Validations before so many steps find a mean error that is no number");
+              "Validations before so many steps find a mean error that is not a number");
   }
 };
 

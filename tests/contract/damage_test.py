@@ -167,7 +167,7 @@ def folders(ffconvert, ffinspect, demo):
     shard.write_bytes(good)
 
     refused(NotFoundError, ["there is no split 'test'; the data set has train, val"], lambda: Dataset(demo, "test"))
-    refused(NotFoundError, ["say which split is meant"], lambda: Dataset(demo))
+    refused(NotFoundError, ["name the split that you mean"], lambda: Dataset(demo))
     refused(NotFoundError, ["there is no such folder"], lambda: Dataset(demo / "none"))
     refused(NotFoundError, ["is the folder of the split 'train' alone"], lambda: Dataset(demo / "train", "val"))
     refused(UnsupportedError, ["s3://bucket/set", "ffkit"], lambda: Dataset("s3://bucket/set", "train"))

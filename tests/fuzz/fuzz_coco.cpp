@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   memory.assign(std::as_bytes(std::span(bytes, size)));
   for (const bool is_panoptic : {false, true}) {
     ffkit::fuzzing::attempt([size, is_panoptic] {
-      check(ffkit::read_coco_file(ffkit::InputFile(memory.path()), false, is_panoptic), size);
+      check(ffkit::read_coco_file(ffkit::InputFile(memory.path()), is_panoptic), size);
     });
   }
   return 0;

@@ -1,7 +1,6 @@
 // The text files that come with ImageNet, of any bytes: labels, or an Error. The first byte says
 // which: 'm' for LOC_synset_mapping.txt, 'v' for LOC_val_solution.csv, 'g' for the devkit's ground
-// truth, 't' for tiny-imagenet's val_annotations.txt.
-#include "sources/folder/folder_layout.h"
+// truth.
 #include "sources/imagenet/imagenet_lists.h"
 #include "touch.h"
 
@@ -28,10 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const auto& [name, label] : ffkit::parse_val_solution(text, kSynsets, "list")) {
         if (name.empty()) std::abort();
         require_label(label);
-      }
-    } else if (data[0] == 't') {
-      for (const auto& [name, of] : ffkit::parse_val_annotations(text, "list")) {
-        if (name.empty() || of.empty()) std::abort();
       }
     } else if (data[0] == 'g') {
       for (const int64_t label : ffkit::parse_ground_truth(text, kSynsets, "list")) {

@@ -1,5 +1,5 @@
 // A .npy file of any bytes: a header whose numbers are all there, or an Error.
-#include "sources/numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 #include "touch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -78,7 +78,7 @@ def main():
         out.with_name('v1.2.3.commit').write_text(subprocess.check_output(['git', 'rev-parse', 'HEAD'], cwd=root, text=True).strip())
         (out / 'ffkit_reader-1.2.3-py3-none-any.whl').touch()  # which pip makes by what it fetches
         said, status = release('v1.2.3', BROKEN='aarch64')
-        assert status == 1 and 'the same command goes on from here' in said, said
+        assert status == 1 and 'the same command continues from here' in said, said
         said, status = release('v1.2.3')
         assert status == 0, said
         own = os.uname().machine

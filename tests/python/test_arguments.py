@@ -108,7 +108,7 @@ def test_a_loader_takes_torchs_parts_of_data_sets(ds):
     assert len(make(ConcatDataset([ds, Subset(ds, [1])])).dataset) == 61
 
 
-@pytest.mark.parametrize("wrong, message", [([1, 2], "builtins.list is no data set of ffkit.*from_torch"), (3, "builtins.int is no data set of ffkit, expected an ffkit.Dataset or its path$"), (None, "NoneType")])
+@pytest.mark.parametrize("wrong, message", [([1, 2], "builtins.list is not a data set of ffkit.*from_torch"), (3, "builtins.int is not a data set of ffkit, expected an ffkit.Dataset or its path$"), (None, "NoneType")])
 def test_other_data_sets_are_named(wrong, message):
     with pytest.raises(TypeError, match=message):
         make(wrong)
@@ -199,7 +199,7 @@ def test_old_names_are_answered(ds, tmp_path):
         loader.shuffled
     with pytest.raises(ValueError, match="there is no order 'shuffled'; it is 'shuffle' now"):
         make(ds, order="shuffled")
-    for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "what does the same is num_threads")):
+    for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "use instead num_threads")):
         with pytest.raises(TypeError, match=words):
             ffkit.convert.folder(tmp_path, tmp_path / "out", **options)
         with pytest.raises(TypeError, match=words):

@@ -198,7 +198,7 @@ def test_what_remains_to_be_done_is_told_in_pythons_words(tmp_path):
     with pytest.raises(ffkit.CorruptError) as bad:
         convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential")
     assert bad.value.subject == "sample" and bad.value.path == f"{lines}:3001"
-    assert bad.value.remedy.endswith('run it again with bad_samples="skip" and resume=True to go on')
+    assert bad.value.remedy.endswith('run it again with bad_samples="skip" and resume=True to continue')
     convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential", bad_samples="skip", resume=True)
 
 
@@ -393,7 +393,7 @@ def test_notes_are_warnings(tmp_path):
         (tmp_path / "src" / name).mkdir(parents=True)
         PIL.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "src" / name / "1.png")
     (tmp_path / "src" / "a" / "notes.txt").write_text("x")
-    with pytest.warns(UserWarning, match="it is no picture") as caught:
+    with pytest.warns(UserWarning, match="it is not a picture") as caught:
         convert.folder(tmp_path / "src", tmp_path / "dst")
     assert caught[0].filename == __file__
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -99,12 +99,12 @@ def test_options_are_checked_by_cpp(ds):
     for message, options in (
         ("RandomResizedCrop.scale is 0.5, expected two numbers", {"image": ffkit.RandomResizedCrop(16, scale=0.5, flip_probability=0.5)}),
         ("batch_size is 'many', which has the wrong type", {"batch_size": "many"}),
-        ("'flip' is no augmentation", {"augment": ["flip"]}),
-        ("None is no augmentation", {"augment": [ffkit.Apply(0.5, [ffkit.Invert(), None])]}),
+        ("'flip' is not an augmentation", {"augment": ["flip"]}),
+        ("None is not an augmentation", {"augment": [ffkit.Apply(0.5, [ffkit.Invert(), None])]}),
         ("OneOf.weights is 'x'", {"augment": [ffkit.OneOf([ffkit.Invert()], ["x"])]}),
         ("GaussianBlur.sigma", {"augment": [ffkit.GaussianBlur(5, "soft")]}),
-        ("is no field of a batch", {"fields": {"x": 3}}),
-        ("is no transform", {"image": "crop"}),
+        ("is not a field of a batch", {"fields": {"x": 3}}),
+        ("is not a transform", {"image": "crop"}),
     ):
         with pytest.raises(TypeError, match=message):
             make(ds, **options)
@@ -257,5 +257,5 @@ def test_mixing_refuses_all_pictures_that_it_would_leave(tmp_path, mixing):
     options = ffkit.ImageOptions(ffkit.ResizeCenterCrop(8, 8))
     one = ffkit.ImageField("left", options)
     for field in (one, ffkit.ImagesField(["left", "right"], options), ffkit.ZerosWhereNull("left", one)):
-        with pytest.raises(ffkit.Error, match="field 'other' as it was, which is a picture of its own"):
+        with pytest.raises(ffkit.Error, match="field 'other', which is a picture of its own"):
             ffkit.Loader(dataset, 2, image=options, fields={"other": field}, mixing=ffkit.Mixing(**mixing))

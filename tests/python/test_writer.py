@@ -165,7 +165,7 @@ def test_a_value_that_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path, s
 
 @pytest.mark.parametrize("spec", ["jpeg", "tensor", "list[i64]", "tensor[f8]"])
 def test_unknown_types_are_refused(tmp_path, spec):
-    with pytest.raises(ValueError, match="is no type"):
+    with pytest.raises(ValueError, match="is not a type"):
         ffkit.Writer(tmp_path / "out", schema={"a": spec})
     assert not (tmp_path / "out").exists()
 

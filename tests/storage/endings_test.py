@@ -1,5 +1,6 @@
 """Processes that end while a store says nothing, fails or is away: with their own exit status, and soon."""
 
+import json
 import os
 import signal
 import subprocess
@@ -81,6 +82,7 @@ OPENING = "import ffkit\nffkit.Dataset('s3://bucket/demo', 'train')"
 for what, command, status in (("ffconvert", [FFCONVERT, "folder", "s3://bucket/pictures", FOLDER / "out"], 130),
                               ("ffconvert copy", [FFCONVERT, "copy", "s3://bucket/demo", FOLDER / "copy"], 130),
                               ("ffinspect", [FFINSPECT, "info", "s3://bucket/demo"], -signal.SIGINT),
+                              ("ffinspect export", [FFINSPECT, "export", "s3://bucket/demo", FOLDER / "exported"], 130),
                               ("Dataset()", [sys.executable, "-c", OPENING], -signal.SIGINT)):
     waited_for()
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -110,16 +112,62 @@ if FFTRAIN:
     said = ended(begin, process, 0, "fftrain whose steps are done")
     expect(waited_for() and not said[1], said[1])
     print(f"fftrain whose steps are done: {time.monotonic() - begin:.1f} s")
+
+    def stop(name, process, sent):
+        begin = time.monotonic()
+        process.send_signal(sent)
+        said = ended(begin, process, 130 if sent == signal.SIGINT else 75, f"{sent.name} in {name}", most_s=3)
+        expect("holds everything: the same command with --resume continues" in said[0], said)
+        print(f"{sent.name} in {name}: {time.monotonic() - begin:.1f} s")
+
+    def heal():
+        for key, value in {"stalled": None, "failing": 0, "is_gone": False, "answered": None}.items():
+            setattr(server, key, value)
+
     process = train("stopped", "--steps", "40", "--prefetch-batches", "16")
     expect("step 1/" in process.stdout.readline() or "step 1/" in process.stdout.readline(), "there was no step")
     expect(server.waits.acquire(timeout=60), "fftrain asks for nothing that the store keeps back")
     time.sleep(2)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    said = ended(begin, process, 130, "Ctrl-C in fftrain", most_s=3)
-    expect("holds everything: the same command with --resume continues" in said[0], said)
-    print(f"Ctrl-C in fftrain: {time.monotonic() - begin:.1f} s")
-    server.answered = None
+    stop("fftrain", process, signal.SIGINT)
+    heal()
     said = ended(time.monotonic(), train("stopped", "--steps", "3", "--resume"), 0, "fftrain --resume", most_s=100)
     expect("going on from" in said[0], said)
+
+    # Several processes, several batches a step, tokens: what was stopped goes on to the weights of
+    # a run that was not.
+    corpus = FOLDER / "corpus"
+    for split, num_files in (("train", 40), ("val", 1)):
+        (corpus / split).mkdir(parents=True)
+        for i in range(num_files):
+            (corpus / split / f"{i}.txt").write_bytes(bytes(97 + (i + j * j // 7) % 26 for j in range(100_000)))
+    subprocess.run([FFCONVERT, "text", corpus, FOLDER / "bucket/tokens", "--tokenizer", "bytes", "--shard-size", "1M", "--quiet"], check=True)
+    tokens = ["--data", "s3://bucket/tokens", "--task", "gpt2", "--layers", "1", "--heads", "1", "--width", "8", "--positions", "64", "--batch-size", "128", "--window-tokens", "70000",
+              "--compute-threads", "1", "--log-every", "1"]
+
+    def start(name, options):
+        if "gpt2" not in options:
+            return train(name, *options)
+        return subprocess.Popen([FFTRAIN, *options, "--work-dir", FOLDER / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def last_weights(name):
+        raw = max((FOLDER / name).glob("*.safetensors"), key=lambda file: file.stat().st_mtime_ns).read_bytes()
+        end = 8 + int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8:end])
+        return {key: raw[end + value["data_offsets"][0]:end + value["data_offsets"][1]] for key, value in header.items() if key != "__metadata__"}
+
+    for name, sent, values, options in (("fftrain of two processes", signal.SIGTERM, FAULTS["busy"], ["--nproc", "2", "--steps", "20"]),
+                                        ("fftrain of several batches a step", signal.SIGINT, FAULTS["stalled"], ["--accumulate", "4", "--prefetch-batches", "1", "--steps", "12"]),
+                                        ("fftrain of tokens", signal.SIGINT, FAULTS["stalled"], [*tokens, "--steps", "100"]),
+                                        ("fftrain of tokens, two processes", signal.SIGTERM, FAULTS["cut"], [*tokens, "--nproc", "2", "--steps", "60"])):
+        process = start(name, options)
+        while "step 1/" not in (line := process.stdout.readline()):
+            expect(line, f"{name}: there was no step: {process.stderr.read() if process.poll() is not None else ''}")
+        for key, value in values.items():
+            setattr(server, key, value)
+        time.sleep(3)
+        stop(name, process, sent)
+        heal()
+        for run, more in ((name, ["--resume"]), (name + ", whole", [])):
+            ended(time.monotonic(), start(run, [*options, *more]), 0, run, most_s=200)
+        expect(last_weights(name) == last_weights(name + ", whole"), f"{name}: other weights than those of a run that was not stopped")
 os._exit(0)  # without the threads of the server, which wait

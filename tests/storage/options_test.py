@@ -60,7 +60,7 @@ def main():
     expect(one.names() and one.bytes_below("") == two.bytes_below(""))
     run("copy", ADDRESS, "s3://bucket/again", *words("--storage", of_two), *words("--source-storage", of_one))
     expect(two.bytes_below("again/") == one.bytes_below("set/"))
-    expect("is what is to be copied" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
+    expect("is the source of the copy" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
 
     # Reading.
     expect(ffkit.splits(ADDRESS, storage_options=of_two) == ["train", "val"])
@@ -125,6 +125,19 @@ def main():
         for body in bucket.bodies:
             expect(b"secret/of" not in body and b"://<" not in body, body[:2000])
 
+    # Training: a run knows where its data are, and keeps no secret.
+    if fftrain := os.environ.get("FFKIT_FFTRAIN"):
+        work_dir = FOLDER / "run"
+        for options, expected in ((["--data", ADDRESS, "--arch", "mobilenet_v3_small", "--image-size", 32, "--batch-size", 8, "--steps", 2, "--work-dir", work_dir], "step"),
+                                  (["--resume", "--steps", 3, "--work-dir", work_dir], "going on from"),
+                                  (["--resume-from", work_dir, "--steps", 4, "--nproc", 2, "--work-dir", FOLDER / "further"], "step"),
+                                  (["--evaluate", work_dir], "val ")):
+            done = subprocess.run([fftrain, *map(str, options), "--compute-threads", "1", *words("--storage", of_one)], capture_output=True, text=True, timeout=300)
+            said = done.stdout + done.stderr
+            expect(done.returncode == 0 and expected in said and "secret/of" not in said and "://<" not in said, f"{options}: {said}")
+        kept = b"".join(file.read_bytes() for file in work_dir.iterdir())
+        expect(ADDRESS.encode() in kept and b"secret/of" not in kept and b"://<" not in kept)
+
     # Who one is, is said as a whole; the environment holds for the rest.
     os.environ.update(AWS_ACCESS_KEY_ID="AKIAOTHER", AWS_SECRET_ACCESS_KEY="secret/of+other", AWS_SESSION_TOKEN="token-of-other", AWS_ENDPOINT_URL_S3=one.url)
     with ffkit.Writer("s3://bucket/who", storage_options={"key": "AKIAONE", "secret": SECRETS["AKIAONE"]}) as writer:
@@ -144,12 +157,12 @@ def main():
     refused("line break", **{**of_one, "secret": "secret/of\r\nx-amz-acl: public-read"})
     refused("yes or no", **of_one, anon="perhaps")
     refused("auto path virtual", **of_one, addressing_style="paths")
-    refused("no address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
+    refused("not an address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
     refused("s3://bucket/set", "the storage options", **{**of_one, "key": "AKIAWRONG"})
     expect("does not have" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
     expect("takes KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))
     expect("'endpont_url'" in run("copy", ADDRESS, FOLDER / "x", "--storage", "endpont_url=http://x", code=1))
-    expect("is no address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
+    expect("is not an address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
 
     # Strict buckets.
     def strict(name, headers, body):

@@ -92,7 +92,7 @@ def in_bucket(store):
     said = convert(SMALL, "s3://bucket/set", "--resume")
     expect("is finished already" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume", "--seed", 5, code=1)
-    expect("already holds a data set, of another conversion: what differs is option seed" in said, said)
+    expect("already holds a data set of a conversion that differs in option seed" in said, said)
     expect_same(objects("set"), wanted)
     said = convert(SMALL, "s3://bucket", "--resume", code=1)  # the bucket has other things
     expect("not empty" in said or "already holds" in said or "something else" in said, said)
@@ -126,7 +126,7 @@ def in_bucket(store):
     process.communicate(timeout=100)
     store.on_request = None
     said = convert(SMALL, "s3://bucket/other", "--resume", "--seed", 7, code=1)
-    expect("holds the beginning of another conversion: what differs is" in said, said)
+    expect("has an unfinished conversion that differs in" in said, said)
     said = convert(SMALL, "s3://bucket/other")
     expect("an unfinished conversion was found and removed; starting over" in said, said)
     expect_same(objects("other"), wanted)
@@ -136,7 +136,7 @@ def in_bucket(store):
     store.on_request = lambda method, key, query: process.send_signal(signal.SIGINT) if method == "PUT" and key == "stopped/train/shard-00003.ffr" else None
     said = process.communicate(timeout=100)[0]
     store.on_request = None
-    expect(process.returncode == 130 and "run it again with --resume to go on" in said, f"{process.returncode} {said}")
+    expect(process.returncode == 130 and "run it again with --resume to continue" in said, f"{process.returncode} {said}")
     expect(not any("in-use" in key for key in objects("stopped")), store.names("stopped"))
     expect(".ffkit-unfinished" in objects("stopped"))
     convert(SMALL, "s3://bucket/stopped", "--resume")
@@ -257,7 +257,7 @@ def with_writer(place):
         expect(ffkit.Dataset(place + "-dct", split).fingerprint == ffkit.Dataset(here, split).fingerprint)
     # An address that Python made a path makes no folder "s3:".
     said = error_of(lambda: write(pathlib.Path("s3://bucket/python"), 3))
-    expect("has lost a slash, as happens to one that is made a path; give it as text: s3://bucket/python" in said, said)
+    expect("has lost a slashbecause it was converted to a path; give it as text: s3://bucket/python" in said, said)
     said = error_of(lambda: ffkit.convert.transcode(pictures, "https://127.0.0.1/set", store="dct", progress=False))
     expect("are not written to web servers" in said, said)
     expect(not pathlib.Path("s3:").exists())

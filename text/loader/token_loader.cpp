@@ -114,6 +114,7 @@ struct TokenLoader::Impl {
     step = 0;
     announced = 0;
     is_begun = true;
+    ahead.reset();
     blocks.clear();
     order.start_epoch(epoch);
   }
@@ -182,14 +183,21 @@ struct TokenLoader::Impl {
     std::fill(mask + count - 1, mask + options.context, uint8_t{0});
   }
 
-  std::optional<TokenBatch> next() {
+  void prepare() {
     if (!is_begun) begin(0, 0);
-    if (step == sampler.num_batches(start)) return std::nullopt;
+    if (ahead || step == sampler.num_batches(start)) return;
     sampler.batch(epoch, start, step, positions);
-    if (positions.empty()) {  // Tail::exact, a rank without a share of the last step
-      ++step;
-      return std::nullopt;
-    }
+    // Tail::exact, a rank without a share of the last step
+    if (!positions.empty()) ahead = batch_of_positions();
+  }
+
+  std::optional<TokenBatch> next() {
+    prepare();
+    step = std::min(step + 1, sampler.num_batches(start));
+    return std::exchange(ahead, std::nullopt);
+  }
+
+  TokenBatch batch_of_positions() {
     announce();
     const auto count = positions.size();
     const auto length = static_cast<size_t>(options.context + 1);
@@ -207,7 +215,6 @@ struct TokenLoader::Impl {
         add_document(sample, out, batch.loss_mask.data() + i * (length - 1));
       }
     }
-    ++step;
     return batch;
   }
 
@@ -250,6 +257,7 @@ struct TokenLoader::Impl {
   int64_t step = 0;       // batches returned since
   int64_t announced = 0;  // places before it
   bool is_begun = false;
+  std::optional<TokenBatch> ahead;  // of `step`
   std::vector<int64_t> positions;
 };
 
@@ -291,6 +299,9 @@ int64_t TokenLoader::num_batches() const {
 
 void TokenLoader::start_epoch(int64_t epoch) {
   impl_->begin(epoch, 0);
+}
+void TokenLoader::prepare() {
+  impl_->prepare();
 }
 std::optional<TokenBatch> TokenLoader::next() {
   return impl_->next();

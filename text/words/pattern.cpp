@@ -130,7 +130,8 @@ class PatternParser {
   };
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw error_of(ErrorCode::unsupported, "has {} in the pattern '{}', which is not known", what,
+    throw error_of(ErrorCode::unsupported,
+                   "has {} in the pattern '{}', which ffkit does not support", what,
                    printable(text_));
   }
   bool is_at_end() const { return at_ == text_.size(); }
@@ -224,7 +225,7 @@ class PatternParser {
     } else if (takes("{")) {
       min = text_.substr(at_).starts_with(',') ? 0 : number();
       max = !takes(",") ? min : text_.substr(at_).starts_with('}') ? Pattern::kMany : number();
-      if (!takes("}") || min > max || max == 0) refuse("a '{' that is no number of times");
+      if (!takes("}") || min > max || max == 0) refuse("a '{' that is not a number of times");
     } else {
       return;
     }
@@ -250,7 +251,7 @@ class PatternParser {
     while (!is_at_end() && text_[at_] >= '0' && text_[at_] <= '9' && at_ - begin < 6) {
       value = 10 * value + static_cast<uint32_t>(text_[at_++] - '0');
     }
-    if (at_ == begin) refuse("a '{' that is no number of times");
+    if (at_ == begin) refuse("a '{' that is not a number of times");
     return value;
   }
 

@@ -155,7 +155,7 @@ inline void refuse_wrong_texts(const CLI::App& app) {
       if (text.starts_with("--") && app.get_option_no_throw(text) != nullptr) {
         throw CLI::ValidationError(
             option->get_name(),
-            fmt::format("the option {} stands where its {} is to stand", text,
+            fmt::format("the option {} is in the place of its {}", text,
                         option->get_type_name().empty() ? "text" : option->get_type_name()));
       }
     }
@@ -263,8 +263,7 @@ inline void add_retry_option(CLI::App& app) {
          [](double seconds) {
            ::setenv("FFKIT_RETRY_SECONDS", fmt::format("{}", seconds).c_str(), /*overwrite=*/1);
          },
-         "How long a store that does not answer is asked again, in seconds (300); 0: it is asked "
-         "once")
+         "If a store does not answer: seconds to repeat a request (300); 0: one attempt")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
 }

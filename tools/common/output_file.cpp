@@ -117,7 +117,7 @@ void require_no_input(const fs::path& output, const std::vector<fs::path>& input
     std::error_code different;
     if (!fs::equivalent(output, input, different) || different) continue;
     throw error_at(output, ErrorCode::invalid_argument,
-                   "is to be written, but is read as {} too; give another file", input.string());
+                   "would be written, but is also read as {}; give another file", input.string());
   }
 }
 

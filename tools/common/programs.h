@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/machine/wait_check.h"
+
 namespace ffkit {
 
 // As main() of the program that each is named after. Other programs may add tasks of their own and
@@ -31,7 +33,7 @@ inline int run_by_name(std::span<const Program> programs, int argc, char** argv)
   for (const Program& program : programs) {
     if (name == program.name) return program.run(argc, argv);
   }
-  fmt::print(stderr, "'{}' is no program of ffkit; they are", name);
+  fmt::print(stderr, "'{}' is not a program of ffkit; they are", name);
   for (size_t i = 0; i < programs.size(); ++i) {
     const char* before = i == 0 ? " " : i + 1 < programs.size() ? ", " : " and ";
     fmt::print(stderr, "{}{}", before, programs[i].name);
@@ -48,8 +50,10 @@ inline std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 // From now on SIGINT, SIGTERM and SIGHUP only set the flag; a second one of the same kind ends the
-// process at once. A signal that is ignored stays so, as SIGHUP under nohup.
+// process at once. A wait for a store ends. A signal that is ignored stays so, as SIGHUP under
+// nohup.
 inline void catch_stop_signals() {
+  static const WaitCheck check(ends_waits_once([] { return stop_requested.load(); }));
   struct sigaction action {};
   action.sa_handler = [](int) { stop_requested = true; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);

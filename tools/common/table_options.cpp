@@ -205,7 +205,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
     throw CLI::ConfigError(error.text(OptionStyle::command_line));
   }
   if (text.find('\0') != std::string::npos) {
-    throw CLI::ConfigError(path + ": is no text: it holds a zero byte");
+    throw CLI::ConfigError(path + ": is not text: it holds a zero byte");
   }
   std::vector<const CLI::Option*> given;
   for (const CLI::Option* option : app.get_options()) {
@@ -239,7 +239,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
       refuse(at.front(), fmt::format("has {} values, but takes {}", item.inputs.size(), most));
     }
     if (is_given(option) || std::ranges::any_of(option->get_excludes(), is_given)) continue;
-    if (option->count() > 0) refuse(at.back(), "is there twice");
+    if (option->count() > 0) refuse(at.back(), "appears twice");
     if (option->get_expected_min() == 0) {
       option->add_result(option->get_flag_value(item.name, CLI::ConfigTOML().to_flag(item)));
     } else {

@@ -61,35 +61,32 @@ void add_copy_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "copy", "Copies a finished data set, or a split of it, between folders and stores");
   command.footer(
-      "Each shard is compared with its checksums while it passes; the manifests come last. DST has "
-      "the marker of an\nunfinished data set until the copy is whole. Shards that are there "
-      "already, and equal, are not copied again.\n"
-      "Examples:\n"
-      "  ffconvert copy /fast/imagenet s3://bucket/imagenet\n"
-      "  ffconvert copy hf://datasets/owner/name/imagenet /fast/imagenet --split val");
+      "Each shard is compared with its checksums while it is copied; the manifests come last. DST "
+      "has the marker of an\nunfinished data set until the copy is complete. Equal shards that are "
+      "in DST already are not copied again.\nExamples:\n  ffconvert copy /fast/imagenet "
+      "s3://bucket/imagenet\n  ffconvert copy hf://datasets/owner/name/imagenet /fast/imagenet "
+      "--split val");
   const auto arguments = std::make_shared<CopyArguments>();
   command
       .add_option("SRC", arguments->source,
                   "Folder or address of a data set, or of one of its splits")
       ->required()
       ->option_text(" ");
-  command
-      .add_option("DST", arguments->destination,
-                  "Where it is to be: a folder, s3://, gs:// or az://; it becomes what SRC is")
+  command.add_option("DST", arguments->destination, "Destination: a folder, s3://, gs:// or az://")
       ->required()
       ->option_text(" ");
   add_options_file(command);
   command
-      .add_option("--split", arguments->options.splits, "Copies this split alone; may be repeated")
+      .add_option("--split", arguments->options.splits, "Copies only this split; may be repeated")
       ->option_text("NAME");
   command
       .add_option("-j,--num-threads", arguments->options.num_threads,
-                  "Shards that are copied at once")
+                  "Number of shards to copy at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->option_text("N [" + std::to_string(arguments->options.num_threads) + "]");
   command.add_flag("--resume", arguments->options.resume,
-                   "Goes on with the same copy, which has ended early; begins where there is none");
+                   "Continues an interrupted copy; begins if there is none");
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_copy(*arguments); }; });
 }
@@ -102,13 +99,11 @@ void add_transcode_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG");
   command.footer(
-      "All but the pictures stays as it is: other fields, order, classes, facts. Shards have the "
-      "same records as before.\n"
-      "A picture without a dct code, such as a progressive JPEG, stays as it is; DST/report.jsonl "
-      "names it.\n"
-      "Examples:\n"
-      "  ffconvert transcode /fast/imagenet /fast/imagenet-dct --store dct\n"
-      "  ffconvert transcode /fast/imagenet-dct /fast/imagenet-jpeg --store jpeg");
+      "Only the pictures change; other fields, order, classes and facts stay. Shards have the same "
+      "records as before.\nA picture without a dct code, such as a progressive JPEG, stays as it "
+      "is; DST/report.jsonl names it.\nExamples:\n  ffconvert transcode /fast/imagenet "
+      "/fast/imagenet-dct --store dct\n  ffconvert transcode /fast/imagenet-dct "
+      "/fast/imagenet-jpeg --store jpeg");
   const auto call = std::make_shared<Call>();
   add_folders(command, &call->source,
               "Data set folder of ffkit, or one of its splits; or its address", *call);

@@ -10,8 +10,6 @@
 #include <ffkit/base/version.h>
 #include <ffkit/sources/registry.h>
 
-#include "base/machine/wait_check.h"
-#include "converter/input/cancel.h"
 #include "format/dataset/source_look.h"
 #include "options.h"
 #include "tools/common/command_line.h"
@@ -91,11 +89,6 @@ int run_command_line(int argc, char** argv) {
   });
   return ffkit::run_tool(app, argc, argv, [&chosen] {
     ffkit::catch_stop_signals();
-    const ffkit::WaitCheck check([](const ffkit::Wait& wait) {
-      if (!wait.is_over && wait.waited >= ffkit::kTimeToAnswer) {
-        ffkit::throw_if_cancelled(ffkit::stop_flag());
-      }
-    });
     chosen();
     return 0;
   });

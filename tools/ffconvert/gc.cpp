@@ -69,7 +69,7 @@ void run_gc(const GcArguments& arguments) {
     if (!arguments.quiet && !leftovers.found.empty()) {
       fmt::print(
           "nothing was removed: --remove does it{}\n",
-          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would go on with");
+          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would continue with");
     }
     return;
   }
@@ -80,7 +80,7 @@ void run_gc(const GcArguments& arguments) {
   if (num_unfinished > 0 && !arguments.unfinished) {
     fmt::print(
         "{} of a data set that is not finished {}: --unfinished removes them, and its "
-        "conversion begins anew\n",
+        "conversion begins again\n",
         with_commas(num_unfinished), num_unfinished == 1 ? "stays" : "stay");
   }
 }
@@ -89,26 +89,23 @@ void run_gc(const GcArguments& arguments) {
 
 void add_gc_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
-      "gc", "Shows, and removes, what interrupted conversions have left in a folder or a store");
+      "gc", "Shows and removes what interrupted conversions have left in a folder or a store");
   command.footer(
-      "Looked at are the folder of the data set and those of its splits: shards that no manifest "
-      "names, temporary files,\nuploads that were not finished. What a manifest names stays, and "
-      "what is not ffkit's.\n"
-      "Examples:\n"
-      "  ffconvert gc s3://bucket/imagenet\n"
-      "  ffconvert gc s3://bucket/imagenet --remove");
+      "Looks into the folders of the data set and its splits, for shards that no manifest names, "
+      "temporary files and\nunfinished uploads. Files that a manifest names, and files of other "
+      "programs, stay.\nExamples:\n  ffconvert gc s3://bucket/imagenet\n  ffconvert gc "
+      "s3://bucket/imagenet --remove");
   const auto arguments = std::make_shared<GcArguments>();
   command
       .add_option("DATA", arguments->place,
                   "Folder or address of a data set, or of one of its splits")
       ->required()
       ->option_text(" ");
-  CLI::Option* const remove =
-      command.add_flag("--remove", arguments->remove, "Removes what is left over");
+  CLI::Option* const remove = command.add_flag("--remove", arguments->remove, "Removes leftovers");
   command
       .add_flag("--unfinished", arguments->unfinished,
-                "Removes also the shards and markers of data sets that are not finished, which "
-                "--resume would go on with. Where a process is making one, that is an error")
+                "Also removes the shards and markers of unfinished data sets, which --resume would "
+                "use. An error if a process is writing one")
       ->needs(remove);
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_gc(*arguments); }; });

@@ -39,7 +39,7 @@ void check_for_reading_v1(const V1Arguments& arguments, const Dataset& split) {
                  option_set("payload", to_string(content)),
                  is_imagenet ? "ImageNet's, and are read as pictures and labels"
                  : is_raw    ? "no pickles of image and label"
-                             : "pictures, or pickles whose values are read as fields");
+                             : "pictures, or pickles whose values become fields");
 }
 
 void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {

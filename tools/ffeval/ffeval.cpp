@@ -270,7 +270,7 @@ void add_rootnet_command(CLI::App& app, Action& action) {
              "Roots as fftrain --evaluate --results writes them");
   command
       ->add_option("--threshold", options->threshold,
-                   "AP: a root that is nearer than this to a true one is right, in the set's unit")
+                   "AP: a root is right if it is nearer than this to a true one, in the set's unit")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_outputs(*command, *options);

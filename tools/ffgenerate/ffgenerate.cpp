@@ -38,7 +38,7 @@ void check_is_text(const std::string& path, const std::string& text) {
                         kind == ContentKind::git_lfs_pointer || is_compressed_stream(kind);
   if (!is_other && text.find('\0') == std::string::npos) return;
   const std::string remedy = content_remedy(kind);
-  throw error_at(path, ErrorCode::invalid_argument, "is {}, and no prompts; {}", content_name(kind),
+  throw error_at(path, ErrorCode::invalid_argument, "is {}, not prompts; {}", content_name(kind),
                  remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy);
 }
 
@@ -90,12 +90,11 @@ void add_options(CLI::App& app, GenerateCommand& c) {
       ->required()
       ->type_name("MODEL");
   app.add_option("--weights-key", o.weights_key,
-                 "Where the file of weights holds several sets of tensors: which, such as "
-                 "state_dict; or the words that begin the names of its tensors")
+                 "If the file of weights has several sets of tensors: the one to use, such as "
+                 "state_dict; or the prefix of the names of its tensors")
       ->type_name("KEY");
-  app.add_option(
-         "--prompt", c.prompts,
-         "Text that is continued; may be given several times; without any, a document begins")
+  app.add_option("--prompt", c.prompts,
+                 "Text to continue; may be given several times; without any, a document begins")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
@@ -106,35 +105,35 @@ void add_options(CLI::App& app, GenerateCommand& c) {
   app.add_option("--tokenizer", o.tokenizer,
                  "Folder or file of a tokenizer, or bytes, instead of the model's")
       ->type_name("FOLDER");
-  app.add_option("--max-tokens", o.max_tokens, "Tokens behind each prompt, at most")
+  app.add_option("--max-tokens", o.max_tokens, "Largest number of tokens after each prompt")
+      ->capture_default_str();
+  app.add_option("--temperature", o.temperature,
+                 "Draws tokens by their logits divided by this; 0: always takes the likeliest; "
+                 "default: 1 with --top-k or --top-p, else 0");
+  app.add_option("--top-k", o.top_k, "Draws from this many likeliest tokens; 0: from all")
       ->capture_default_str();
   app.add_option(
-      "--temperature", o.temperature,
-      "Draws tokens by their logits over this; 0: always the likeliest; default: 1 with --top-k "
-      "or --top-p, else 0");
-  app.add_option("--top-k", o.top_k, "Draws from the likeliest tokens, so many; 0: from all")
-      ->capture_default_str();
-  app.add_option("--top-p", o.top_p,
-                 "Draws from the fewest likeliest tokens that have this probability together")
+         "--top-p", o.top_p,
+         "Draws from the smallest set of likeliest tokens that together have this probability")
       ->capture_default_str();
   app.add_option("--repetition-penalty", o.repetition_penalty,
-                 "Makes tokens that the prompt or the text has less likely, above 1, as "
-                 "transformers does")
+                 "If above 1: makes tokens less likely that are in the prompt or the text already, "
+                 "like transformers")
       ->capture_default_str();
-  app.add_option("--stop", o.stop,
-                 "A text ends behind the first token that completes this; may be given several "
-                 "times")
+  app.add_option(
+         "--stop", o.stop,
+         "Ends a text after the first token that completes this; may be given several times")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
   app.add_flag("--hide-stop", o.hides_stop, "Leaves the text of --stop out");
   app.add_flag("--special-tokens", o.special_tokens,
-               "Takes the names of special tokens in prompts, such as <|endoftext|>, for these "
-               "tokens instead of text");
-  c.seed = app.add_option("--seed", o.seed, "Determines what is drawn")->capture_default_str();
-  app.add_option("--batch-size", o.batch_size, "Prompts that are continued at a time")
+               "Reads the names of special tokens in prompts, such as <|endoftext|>, as these "
+               "tokens instead of as text");
+  c.seed = app.add_option("--seed", o.seed, "Seed of the random numbers")->capture_default_str();
+  app.add_option("--batch-size", o.batch_size, "Number of prompts to continue at a time")
       ->capture_default_str();
-  app.add_option("--dtype", c.dtype, "Numbers that are computed with: f32, bf16 or f16")
+  app.add_option("--dtype", c.dtype, "Type of the numbers: f32, bf16 or f16")
       ->capture_default_str();
   app.add_option("--device", o.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--compute-threads", o.compute_threads,
@@ -145,16 +144,17 @@ void add_options(CLI::App& app, GenerateCommand& c) {
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   app.add_option("--pipeline-parallel", o.pipeline_parallel,
-                 "Processes that have some of the blocks each")
+                 "Processes that each compute some of the blocks")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   ffkit::add_launch_options(app, c.launch,
                             "Number of processes to start on this machine; 0: as many as share "
                             "the network");
-  app.add_flag("--stream,!--no-stream", c.stream,
-               "Prints texts while they are made, one behind the other; default: to a terminal");
+  app.add_flag(
+      "--stream,!--no-stream", c.stream,
+      "Prints texts while they are generated, one after the other; default: on a terminal");
   app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
-  app.add_flag("--quiet", c.quiet, "Does not say how fast it was");
+  app.add_flag("--quiet", c.quiet, "Does not print the speed");
 }
 
 // Of this process among those that share the network; starts these where no other program has. The

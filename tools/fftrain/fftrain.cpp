@@ -23,6 +23,7 @@
 #include <ffkit/launch/stop.h>
 #include <ffkit/trainer/trainer.h>
 
+#include "launch/waiting.h"
 #include "options.h"
 #include "storage/http/http_client.h"
 #include "tools/common/command_line.h"
@@ -194,6 +195,7 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
   // tee.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   if (!command.export_from.empty()) {
+    const ffkit::Waiting waiting("exporting", ffkit::Waiting::kNothingToLose);
     ffkit::export_weights(command.export_from, command.output,
                           {.weights_key = command.options.weights_key,
                            .names = command.names,
@@ -245,9 +247,8 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     if (*status == 0 && !is_training(command)) ffkit::require_written_stdout();
     return *status;
   }
-  take_whole_data_sets(command, place.rank == 0 && !command.quiet);
-  ffkit::stop_on_signals();
   try {
+    take_whole_data_sets(command, place.rank == 0 && !command.quiet);
     return run_until_stopped(command, place);
   } catch (const ffkit::Error& error) {
     if (error.code() != ffkit::ErrorCode::cancelled) throw;
@@ -263,7 +264,11 @@ int ffkit::run_fftrain(int argc, char** argv) {
   occupy_closed_streams();
   raise_open_file_limit();
   TrainCommand command;
-  set_first_options(argc, argv, command);
+  stop_on_signals();
+  {
+    const Waiting waiting("getting ready", Waiting::kNothingToLose);  // it looks at the data
+    set_first_options(argc, argv, command);
+  }
   CLI::App app(
       "Trains a task, such as the classification of pictures, on a data set folder. A CHECKPOINT "
       "is a checkpoint file, the folder of a checkpoint in parts, or a work folder, whose newest "

@@ -67,23 +67,23 @@ void add_table_options(CLI::App& app, TrainCommand& command) {
 void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
   app.add_flag("--resume", command.resume,
-               "Continues from the newest checkpoint in --work-dir, with its options where none "
-               "are given here; begins the run when there is none")
+               "Continues from the newest checkpoint in --work-dir, with its options unless you "
+               "give others; begins the run if there is none")
       ->needs(app.get_option("--work-dir"))
       ->check([](const std::string& value) {
         return std::string(value == "true" || value == "false" ? ""
                                                                : "takes no value; a checkpoint "
-                                                                 "stands behind --resume-from");
+                                                                 "comes after --resume-from");
       })
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
-               "Continues with another number of samples in a step; without it the checkpoint's "
-               "number is kept, or the change is refused");
+               "Continues with another number of samples in a step; without it, the number of the "
+               "checkpoint is kept, or the change is an error");
   CLI::Option* progress =
       app.add_option(
              "--progress", command.progress,
-             "auto: a line that is drawn over on a terminal, and elsewhere one every --log-every "
-             "steps; lines: always these; json: standard output is objects of JSON, one a line")
+             "auto: one updated line on a terminal, elsewhere a line every --log-every steps; "
+             "lines: always such lines; json: JSON objects on standard output, one per line")
           ->check(CLI::IsMember({"auto", "lines", "json"}))
           ->capture_default_str()
           ->type_name("WORD")
@@ -102,8 +102,8 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
           ->excludes(app.get_option("--resume"));
   CLI::Option* evaluate =
       app.add_option("--evaluate", command.evaluate,
-                     "Only validates this checkpoint; its options are the defaults. Weights "
-                     "(.pth, .safetensors) need --data, and the option that names their model")
+                     "Only validates this checkpoint; its options are the defaults. Weights (.pth, "
+                     ".safetensors) need --data, and the option that names the model")
           ->excludes(resume);
   CLI::Option* predict =
       app.add_option(
@@ -113,16 +113,14 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
           ->excludes(resume)
           ->excludes(evaluate);
   CLI::Option* results =
-      app.add_option(
-             "--results", command.results,
-             "With --evaluate and --predict: the file for the results of a task that writes "
-             "some")
+      app.add_option("--results", command.results,
+                     "With --evaluate and --predict: file for the results, if the task has any")
           ->type_name("FILE")
           ->configurable(false);
   predict->needs(results)->needs(app.get_option("--data"));
   app.add_option("--confusion", command.confusion,
-                 "With --evaluate: the file, .json or .csv, for how often each class was taken for "
-                 "each; prints the accuracy of each class")
+                 "With --evaluate: file (.json or .csv) for the confusion matrix; also prints the "
+                 "accuracy of each class")
       ->type_name("FILE")
       ->configurable(false)
       ->needs(evaluate);
@@ -143,8 +141,8 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
   export_from->needs(output);
   CLI::Option* names =
       app.add_option("--names", command.names,
-                     "With --export: the library whose names the tensors get: torchvision, timm, "
-                     "transformers; where its network computes the same")
+                     "With --export: the library whose names the tensors get: torchvision, timm or "
+                     "transformers, if its network computes the same")
           ->type_name("LIBRARY")
           ->check(CLI::IsMember({"torchvision", "timm", "transformers"}))
           ->configurable(false)
@@ -167,14 +165,14 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
                                      "Only measures the loader, without a model")
                             ->excludes(benchmark);
   CLI::Option* bottleneck =
-      app.add_flag("--bottleneck", command.bottleneck,
-                   "Only measures the loader, the model and both together, and says which is the "
-                   "limit")
+      app.add_flag(
+             "--bottleneck", command.bottleneck,
+             "Only measures the loader, the model and both together, and prints which is the limit")
           ->excludes(benchmark)
           ->excludes(loader);
   CLI::Option* profile = app.add_option("--prof", command.profile,
                                         "Writes a Chrome trace and a table of operators of steps 6 "
-                                        "to 10 to this folder, or of those that a shorter run has")
+                                        "to 10 to this folder, or of the steps of a shorter run")
                              ->type_name("FOLDER");
   for (CLI::Option* other : {evaluate, predict, export_from, benchmark, loader, bottleneck})
     profile->excludes(other);
@@ -197,18 +195,21 @@ void add_data_argument(CLI::App& app) {
            if (std::ranges::any_of(extras, [](const auto& e) { return e.starts_with("-"); }))
              return;
            CLI::Option* data = app.get_option("--data");
-           if (data->count() > 0) {
+           // Such as a work folder behind --resume.
+           const bool is_other =
+               data->count() > 0 && std::filesystem::is_directory(word) && !is_data_set(word);
+           if (data->count() > 0 && !is_other) {
              throw CLI::ParseError(fmt::format("'{}' is one argument too many for fftrain", word),
                                    CLI::ExitCodes::ExtrasError);
            }
            constexpr std::array kNoData = {".pth", ".pt",   ".tar", ".safetensors",
                                            ".py",  ".toml", ".yaml"};
            const std::string ending = std::filesystem::path(word).extension().string();
-           if (std::ranges::find(kNoData, ending) != kNoData.end()) {
+           if (is_other || std::ranges::find(kNoData, ending) != kNoData.end()) {
              throw CLI::ValidationError(
                  "'" + word +
-                 "' is no data set; a checkpoint stands behind --resume-from, --evaluate or "
-                 "--pretrained, a file of options (TOML) behind --config");
+                 "' is not a data set; a checkpoint comes after --resume-from, --evaluate or "
+                 "--pretrained, a file of options (TOML) after --config");
            }
            data->add_result(word);
          },

@@ -192,7 +192,7 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
   throw checkpoint_error(path, ErrorCode::io,
-                         "rank {} made it where rank {} does not see it; give all processes the "
+                         "rank {} made it, but rank {} does not see it; give all processes the "
                          "same {} on a file system that their machines share",
                          writer, reader, option_name("work_dir"));
 }
@@ -259,7 +259,7 @@ class PartsReader {
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
     throw checkpoint_error((path_ / part.file), ErrorCode::corrupt,
-                           message + "; the checkpoint is damaged: take the one before it");
+                           message + "; the checkpoint is damaged: use the one before it");
   }
   SafeTensorsReader& file(const StoredPart& part) {
     const auto it = files_.find(part.file);
@@ -304,7 +304,7 @@ void load_from(PartsReader& reader, const std::vector<SharedTensor>& wanted) {
     if (num_found[t.name] == t.share.num_elements()) continue;
     throw checkpoint_error(reader.path(), ErrorCode::corrupt,
                            "its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
-                           "damaged: take the one before it",
+                           "damaged: use the one before it",
                            num_found[t.name], t.share.num_elements(), t.name);
   }
 }

@@ -73,7 +73,6 @@ void remove_wrappers(Weights& weights) {
 }
 
 constexpr size_t kMostNamed = 4;  // of tensors in a message
-
 std::string count_of(size_t count) {
   return count == 1 ? "1 tensor" : fmt::format("{} tensors", count);
 }
@@ -91,7 +90,7 @@ void take_prefix(Weights& weights, std::string prefix) {
   if (weights.tensors.empty()) {
     refuse_weights(
         weights,
-        fmt::format("has nothing of the name '{}', which {} asks for; its names begin with {}",
+        fmt::format("has no tensors of the name '{}', which {} asks for; its names begin with {}",
                     printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
                     listed({begins.begin(), begins.end()}, kMostNamed)));
   }
@@ -167,7 +166,7 @@ std::vector<std::string> notes_of(const fs::path& file, const std::vector<std::s
 
 std::string unread_note(const Weights& weights) {
   if (weights.unread.empty()) return {};
-  return fmt::format("what is not read here is left out, {}: '{}' {}",
+  return fmt::format("{} left out, because ffkit does not read it: '{}' {}",
                      count_of(weights.unread.size()), printable(weights.unread[0].name),
                      weights.unread[0].what);
 }
@@ -249,8 +248,9 @@ fs::path description_beside(const fs::path& weights) {
 
 std::map<std::string, std::string> read_description(const fs::path& weights) {
   const fs::path file = description_beside(weights);
-  if (file.empty()) return read_safetensors_metadata(weights);
   std::map<std::string, std::string> out;
+  if (file.empty()) out = read_safetensors_metadata(weights);
+  std::erase_if(out, [](const auto& item) { return !nlohmann::json::accept(item.second); });
   if (!fs::is_regular_file(file)) return out;
   const auto json =
       nlohmann::ordered_json::parse(read_user_text(file), nullptr, /*allow_exceptions=*/false);
@@ -424,8 +424,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
                     printable(prefix.text), listed(prefix.others, kMostNamed)));
   }
   if (!left_out.empty()) {
-    notes->push_back(fmt::format("what does not begin with '{}' is left out, {}: {}",
-                                 printable(prefix.text), count_of(left_out.size()),
+    notes->push_back(fmt::format("{} left out, because the names do not begin with '{}': {}",
+                                 count_of(left_out.size()), printable(prefix.text),
                                  listed(left_out, kMostNamed)));
   }
 
@@ -483,11 +483,12 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
   }
   if (const std::string note = unread_note(weights); !note.empty()) notes->push_back(note);
   if (rows == 0) {
-    notes->push_back(fmt::format("it has no head; the head of {} {} is drawn anew",
+    notes->push_back(fmt::format("it has no head; the head of {} {} gets new random weights",
                                  rows_of_head(rules, targets), rules.rows));
   } else if (rows) {
-    notes->push_back(fmt::format("its head has {} {} and the data set {}; the head is drawn anew",
-                                 *rows, rules.rows, rows_of_head(rules, targets)));
+    notes->push_back(
+        fmt::format("its head has {} {}, but the data set has {}; the head gets new random weights",
+                    *rows, rules.rows, rows_of_head(rules, targets)));
   }
   at::NoGradGuard no_grad;
   for (auto& [to, from] : copies) to.copy_(from);

@@ -148,7 +148,8 @@ struct RunAsked {
   bool is_best = false;
 };
 
-std::optional<RunAsked> run_asked(const fs::path& path) {
+std::optional<RunAsked> run_asked(const fs::path& asked) {
+  const fs::path path = asked.has_filename() ? asked : asked.parent_path();  // a slash at its end
   RunAsked run{.folder = path};
   const std::string name = path.filename().string();
   if ((name == "best" || name == "last") && !fs::exists(path)) {

@@ -124,11 +124,11 @@ std::optional<DeviceBatch> LoaderSource::next() {
 
 bool LoaderSource::wait_for_batch() {
   const auto start = std::chrono::steady_clock::now();
-  while (num_returned_ < num_batches() && !prefetcher_.wait_for(std::chrono::milliseconds(100))) {
-    if (stop_signal() != 0) return false;
+  while (num_returned_ < num_batches() && stop_signal() == 0 &&
+         !prefetcher_.wait_for(std::chrono::milliseconds(100))) {
   }
   waited_before_ = seconds_since(start);
-  return true;
+  return stop_signal() == 0;  // else a batch may hold nothing but that
 }
 
 void LoaderSource::report_bad() {

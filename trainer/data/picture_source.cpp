@@ -43,12 +43,14 @@ std::string PictureFiles::left_out() const {
   std::string text;
   if (num_not_read > 0) {
     text = fmt::format(
-        "{} pictures are left out of kinds that are not read, such as {}; save them as PNG or JPEG",
+        "{} pictures are left out, because ffkit does not read their format, such as {}; save them "
+        "as PNG or JPEG",
         num_not_read, not_read);
   }
   if (num_others == 0) return text;
-  return fmt::format("{}{}{} files are left out whose names are no pictures', such as {}", text,
-                     text.empty() ? "" : "; ", num_others, other);
+  return fmt::format(
+      "{}{}{} files are left out, because their names are not those of pictures, such as {}", text,
+      text.empty() ? "" : "; ", num_others, other);
 }
 
 PictureFiles list_pictures(const fs::path& folder) {
@@ -57,7 +59,7 @@ PictureFiles list_pictures(const fs::path& folder) {
     return {.folder = folder.parent_path(), .names = {folder.filename().string()}};
   }
   if (!fs::is_directory(folder, error)) {
-    throw error_at(folder, ErrorCode::not_found, "is no folder, of pictures or of a data set");
+    throw error_at(folder, ErrorCode::not_found, "is not a folder, of pictures or of a data set");
   }
   PictureFiles out{.folder = folder};
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,

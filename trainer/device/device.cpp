@@ -144,7 +144,7 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
   }
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there is no {} '{}'; there are auto, cpu, cuda and cuda:N",
+                   "unknown {} '{}'; expected one of auto, cpu, cuda and cuda:N",
                    option_name("device"), name);
   }
   if (!cuda_is_available()) {

@@ -49,8 +49,8 @@ auto with_torch_errors(Body body) {
     message = message.substr(0, message.find('\n'));
     if (message.find("can't allocate memory") != std::string::npos) {
       throw Error(ErrorCode::io,
-                  "there is not enough memory for what libtorch computes; give smaller batches, or "
-                  "give the process more (ulimit -v, or its container)");
+                  "there is not enough memory for libtorch; give smaller batches, or give the "
+                  "process more (ulimit -v, or its container)");
     }
     const size_t no_kernel = message.find(" does not have a deterministic implementation");
     if (no_kernel != std::string::npos) {

@@ -90,7 +90,7 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
                    option_set("dist_backend", device.is_cuda() ? "nccl" : "gloo"));
   }
   if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
-    throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; there are gloo and nccl",
+    throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; expected one of gloo and nccl",
                    option_name("dist_backend"), place.backend);
   }
   if (place.backend == "nccl" && !device.is_cuda()) {
@@ -197,11 +197,10 @@ void Communicator::Impl::all_reduce(at::Tensor& tensor) {
 
 void Communicator::rethrow(const char* doing, const std::exception& error) const {
   if (const auto* own = dynamic_cast<const Error*>(&error)) throw Error(*own);
-  throw error_of(
-      ErrorCode::io,
-      "rank {} lost the other processes{} while it was {}: {}; what they wrote last says why",
-      world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_), doing,
-      first_line_of(error));
+  throw error_of(ErrorCode::io,
+                 "rank {} lost the other processes{} while it was {}: {}; see their last messages",
+                 world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_),
+                 doing, first_line_of(error));
 }
 
 std::string Communicator::backend_name() const {

@@ -146,10 +146,9 @@ bool is_store(std::string_view text) {
 // rest of an entry, and keep the lock.
 void require_store(const ProcessPlace& place, const fs::path& file) {
   const auto refuse = [&place](ErrorCode code, const std::string& why) {
-    throw error_of(code,
-                   "the processes cannot meet at {}: {}; give the name of a file that may be "
-                   "made",
-                   place.meeting_point, why);
+    throw error_of(
+        code, "the processes cannot meet at {}: {}; give the name of a file that can be created",
+        place.meeting_point, why);
   };
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0)
@@ -179,8 +178,8 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
   }
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the processes cannot meet at {}: it is no regular file; give the name of a "
-                   "file that may be made",
+                   "the processes cannot meet at {}: it is not a regular file; give the name of a "
+                   "file that can be created",
                    place.meeting_point);
   }
   waited_for.set(
@@ -265,7 +264,7 @@ StorePtr meet_now(const ProcessPlace& place, WaitedFor& waited_for) {
     store = open_file_store(place, *file, waited_for);
   } else {
     throw error_of(ErrorCode::invalid_argument,
-                   "'{}' is no place to meet; give tcp://HOST:PORT or file:///PATH",
+                   "'{}' is not a place to meet; give tcp://HOST:PORT or file:///PATH",
                    place.meeting_point);
   }
   store->setTimeout(deadline.left());

@@ -78,8 +78,8 @@ using GatheredFromPeers = OfPeers<gathered, share_of_sum>;
 using SumShareOfPeers = OfPeers<share_of_sum, gathered>;
 
 [[noreturn]] void refuse_alone(int other) {
-  throw error_of(ErrorCode::invalid_argument, "a process alone exchanges nothing with rank {}",
-                 other);
+  throw error_of(ErrorCode::invalid_argument,
+                 "there is only one process, so it cannot exchange data with rank {}", other);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ WeightsIndex read_weights_index(const fs::path& path) {
   const auto json = nlohmann::json::parse(read_whole_text(path), nullptr, false);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object())
-    refuse_index(path, "is no index of weights: it has no 'weight_map'");
+    refuse_index(path, "is not an index of weights: it has no 'weight_map'");
   WeightsIndex index;
   std::set<fs::path> files;
   for (const auto& [name, value] : map->items()) {
@@ -123,10 +123,9 @@ void refuse_foreign_weights(const File& file) {
   const std::string name = path.filename().string();
   if (path.parent_path().extension() == ".parts" ||
       (name.starts_with("epoch-") && name.ends_with(".safetensors"))) {
-    throw error_at(
-        path, ErrorCode::corrupt,
-        "does not begin as a checkpoint does; it is damaged, as after a power failure or "
-        "on a full disk");
+    throw error_at(path, ErrorCode::corrupt,
+                   "does not begin like a checkpoint; it is damaged, for example after a power "
+                   "failure or on a full disk");
   }
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
@@ -147,10 +146,10 @@ void refuse_foreign_weights(const File& file) {
 void refuse_foreign_folder(const fs::path& folder) {
   constexpr std::array<std::pair<const char*, const char*>, 6> kKnown = {{
       {"tf_model.h5",
-       "holds the weights of TensorFlow alone (tf_model.h5); transformers before 5 "
-       "converts them: from_pretrained(FOLDER, from_tf=True).save_pretrained(NEW)"},
+       "has only weights of TensorFlow (tf_model.h5); transformers before 5 converts them: "
+       "from_pretrained(FOLDER, from_tf=True).save_pretrained(NEW)"},
       {"flax_model.msgpack",
-       "holds the weights of Flax alone (flax_model.msgpack); transformers before 5 converts them: "
+       "has only weights of Flax (flax_model.msgpack); transformers before 5 converts them: "
        "from_pretrained(FOLDER, from_flax=True).save_pretrained(NEW)"},
       {".metadata",
        "is a checkpoint of torch.distributed.checkpoint; make a file of it: python -m "
@@ -160,8 +159,8 @@ void refuse_foreign_folder(const fs::path& folder) {
        "zero_to_fp32.py . FILE, within the folder"},
       {"saved_model.pb", "is a SavedModel of TensorFlow, not weights"},
       {"adapter_model.safetensors",
-       "holds an adapter (LoRA) alone, not the weights of a model; "
-       "merge it in Python: model.merge_and_unload()"},
+       "has only an adapter (LoRA), not the weights of a model; merge it in Python: "
+       "model.merge_and_unload()"},
   }};
   const auto refuse = [&](const char* message) {
     throw error_at(folder, ErrorCode::not_found, message);

@@ -283,7 +283,7 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
 
 [[noreturn]] void refuse_call(const Pickle& pickle, std::string_view name, Ref value) {
   const std::string function = called_function(pickle, value);
-  refuse_tensors(fmt::format("'{}' would call {:.80}, and nothing but tensors is ever made here",
+  refuse_tensors(fmt::format("'{}' would call {:.80}, but ffkit creates only tensors",
                              printable(name),
                              function.empty() ? "something without a name" : function));
 }
@@ -334,7 +334,7 @@ std::pair<const Candidate*, std::string> choose(const std::vector<Candidate>& al
                                listed(paths_of(all, nullptr))));
   }
   if (chosen == nullptr) {
-    refuse_tensors(fmt::format("holds several sets of tensors: {}; say which by {}",
+    refuse_tensors(fmt::format("has several sets of tensors: {}; choose one with {}",
                                listed(paths_of(all, nullptr)), option_name("weights_key")));
   }
   return {chosen, key};
@@ -413,7 +413,8 @@ void collect_dict(const Pickle& pickle, const Describer& describer, Ref dict, St
     }
   }
   if (!left_out.empty())
-    out.notes.push_back(fmt::format("what is no tensor is left out: {}", listed(left_out)));
+    out.notes.push_back(
+        fmt::format("left out, because they are not tensors: {}", listed(left_out)));
 }
 
 }  // namespace

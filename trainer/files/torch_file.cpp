@@ -144,7 +144,7 @@ void check_place(const StoredTensor& t, const Storages& storages) {
              !__builtin_mul_overflow(end, t.type->num_bytes, &end);
   if (!is_right || (!is_empty && end > std::ssize(storage->second))) {
     throw_corrupt_tensors(
-        fmt::format("tensor '{}' lies outside of its numbers", printable(t.name)));
+        fmt::format("tensor '{}' reaches beyond the end of its numbers", printable(t.name)));
   }
 }
 
@@ -320,7 +320,7 @@ void read_numbers(PickleStream& stream, const std::string& key, std::string_view
                   bool is_wanted, const StorageTarget& target, Storages& storages) {
   const TorchType* known = find_torch_storage(type);
   if (known == nullptr)
-    refuse_tensors(fmt::format("has numbers in a {:.60}, which is not known here", type));
+    refuse_tensors(fmt::format("has numbers in a {:.60}, which ffkit does not support", type));
   int64_t num_bytes = 0;
   if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
     throw_corrupt_tensors("it ends within its numbers");
@@ -383,7 +383,7 @@ TarEntries read_tar_entries(const File& file) {
     refuse_tensors(fmt::format(
         "is a tar archive{}; unpack it and give the weights in it",
         first.empty() ? std::string()
-                      : fmt::format(", of which '{}' is the first file", printable(first))));
+                      : fmt::format("that begins with the file '{}'", printable(first))));
   }
   return entries;
 }
@@ -446,7 +446,7 @@ StateDict read_tar_form(const File& file, const std::string& key, const StorageT
     if (const auto view = views.find(tensor.storage); view != views.end()) {
       tensor.storage = view->second.root;
       if (__builtin_add_overflow(tensor.offset, view->second.offset, &tensor.offset))
-        throw_corrupt_tensors("a view lies outside of its numbers");
+        throw_corrupt_tensors("a view reaches beyond the end of its numbers");
     }
     const auto type = types.find(tensor.storage);
     if (type == types.end())
@@ -491,7 +491,7 @@ StateDict read_torch_file(const File& file, const std::string& key, const Storag
       case TorchForm::none:
         break;
     }
-    refuse_tensors("is no file of torch.save()");
+    refuse_tensors("is not a file of torch.save()");
   } catch (const Error& e) {
     throw e.within({.path = file.path().string()});
   }

@@ -19,7 +19,7 @@ const ModelEntry& ModelRegistry::find(std::string_view name) const {
   for (const ModelEntry& entry : entries_) {
     if (entry.name == name) return entry;
   }
-  throw error_of(ErrorCode::invalid_argument, "there is no arch '{}'; there are {}", name,
+  throw error_of(ErrorCode::invalid_argument, "unknown arch '{}'; expected one of {}", name,
                  fmt::join(names(), ", "));
 }
 
@@ -233,8 +233,8 @@ Rules mobilenet_v2_of_timm() {
 [[noreturn]] void refuse_library(const std::string& library, const std::string& model,
                                  const std::string& known) {
   throw error_of(ErrorCode::unsupported,
-                 "{} has no model that computes what torchvision's {} does, or none that is known "
-                 "here; its names are known for {}",
+                 "{} has no model that ffkit knows to compute the same as torchvision's {}; it "
+                 "knows models for {}",
                  library, model, known);
 }
 
@@ -256,7 +256,7 @@ Rules rules_of(const std::string& library, const std::string& model) {
     refuse_library(library, model, "ResNets, vit_b_16 and convnext_tiny");
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "there is no library '{}'; there are torchvision, timm, transformers", library);
+                 "unknown library '{}'; expected one of torchvision, timm, transformers", library);
 }
 
 }  // namespace

@@ -95,9 +95,10 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
       is_there = true;
     }
     if (is_there) continue;
-    throw error_of(ErrorCode::invalid_argument,
-                   "freeze is '{}', which no parameter fits; there are {}, {} and others", pattern,
-                   parameters.front().name, parameters.back().name);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "freeze is '{}', which matches no parameter; some parameters are {}, {} and others",
+        pattern, parameters.front().name, parameters.back().name);
   }
   if (std::ranges::any_of(parameters,
                           [](const NamedTensor& p) { return p.tensor.requires_grad(); }))

@@ -20,7 +20,7 @@ constexpr int64_t kMostAccumulated = 1'000'000;
 
 void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks) {
   t.group("Task and data");
-  t.add("task", o.task, "What is trained; default: the task that the data's schema fits")
+  t.add("task", o.task, "Kind of training; default: the task that fits the schema of the data")
       .set_type_name("NAME")
       .set_stored(o.task_name() != kFirstTask)
       .set_choices(tasks.names())
@@ -29,34 +29,31 @@ void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks
        "data", [&o] { return o.data.words(); },
        [&o](const std::vector<std::string>& words) { o.data = DataFolders::parse(words); },
        "Data set folder with the splits train and val. Given several times, the data sets are "
-       "mixed: "
-       "DATA:WEIGHT gives each its share of an epoch, which has as many samples as there are "
-       "records; "
-       "without any weight shares are equal, and the smaller sets are repeated as often as the "
-       "largest needs")
+       "mixed: DATA:WEIGHT is its share of an epoch, which has as many samples as all sets have "
+       "records; without weights, shares are equal, and smaller sets are repeated up to the size "
+       "of the largest")
       .set_type_name("DATA")
       .set_local();
   t.group("Model");
   t.add("pretrained", o.pretrained,
-        "Start from these weights: .pth, .safetensors or a checkpoint. A head with "
-        "another number of rows is initialised anew")
+        "Start from these weights: .pth, .safetensors or a checkpoint. A head with another number "
+        "of rows gets new random weights")
       .set_type_name("FILE");
   t.add("weights-key", o.weights_key,
-        "Where a file of weights holds several sets of tensors: which, such as model_ema; or the "
-        "words that begin the names of its tensors, such as teacher.backbone")
+        "If a file of weights has several sets of tensors: the one to use, such as model_ema; or "
+        "the prefix of the names of its tensors, such as teacher.backbone")
       .set_type_name("KEY")
       .set_stored(!o.weights_key.empty());
 }
 
 void add_tuning_options(OptionTable& t, TrainOptions& o) {
   t.group("Fine-tuning");
-  t.add(
-       "freeze", o.freeze,
-       "Parameters that are not trained: backbone for all but the head, or patterns of their names "
-       "with commas between them, such as layer1,layer2.*.conv1. Batch norms that are frozen keep "
-       "their statistics")
+  t.add("freeze", o.freeze,
+        "Parameters that stay unchanged: backbone (all except the head), or patterns of names, "
+        "separated by commas, such as layer1,layer2.*.conv1. Batch norms that are frozen keep "
+        "their statistics")
       .set_stored(!o.freeze.empty());
-  t.add("lr-head", o.lr_head, "Learning rate of the head, when it is another than --lr; 0: --lr")
+  t.add("lr-head", o.lr_head, "Learning rate of the head, if it differs from --lr; 0: --lr")
       .set_stored(o.lr_head != 0)
       .require(o.lr_head >= 0 && std::isfinite(o.lr_head), "positive, or 0 for lr");
   t.add("layer-decay", o.layer_decay,
@@ -74,7 +71,7 @@ void add_batch_options(OptionTable& t, TrainOptions& o) {
       .set_stored(o.steps != 0)
       .set_yields_to({"epochs"})
       .require(o.steps >= 0 && o.steps <= kMostCounted, "1 to 1000000000, or 0 for none");
-  t.add("batch-size", o.batch_size, "Samples in a batch, which one process computes")
+  t.add("batch-size", o.batch_size, "Samples in a batch of one process")
       .require(o.batch_size >= 1 && o.batch_size <= kMostCounted, "1 to 1000000000");
   t.add("global-batch-size", o.global_batch_size,
         "Samples in one step of all processes; replaces --batch-size; 0: batch size * "
@@ -102,7 +99,7 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
   t.add("lr-min", o.lr_min, "Schedules cosine and polynomial: learning rate at the end")
       .require(o.lr_min >= 0 && o.lr_min <= o.lr, fmt::format("0 to lr, {}", o.lr));
   t.add("warmup-epochs", o.warmup_epochs,
-        "Warm-up: epochs in which the learning rate rises to --lr; may be a fraction")
+        "Warm-up: number of epochs in which the learning rate rises to --lr; may be a fraction")
       .require(o.warmup_epochs >= 0 && (o.steps > 0 || o.warmup_epochs <= double(o.epochs)),
                fmt::format("0 to the number of epochs, {}", o.epochs))
       .require(o.warmup_epochs == 0 || o.lr_schedule != LrSchedule::onecycle,
@@ -152,10 +149,10 @@ void add_optimizer_options(OptionTable& t, TrainOptions& o) {
   t.add("weight-decay", o.weight_decay, "Weight decay")
       .require(o.weight_decay >= 0 && std::isfinite(o.weight_decay), "0 or more");
   t.add("norm-decay", o.norm_decay,
-        "Weight decay of biases and normalisation layers too (default: on)");
+        "Weight decay also for biases and normalisation layers (default: on)");
   t.add("shard-optimizer", o.shard_optimizer,
         "Divides the optimizer's state among the processes that share the samples (ZeRO-1): each "
-        "updates its share of the weights and gives it to the others")
+        "updates its share of the weights and sends it to the others")
       .set_stored(o.shard_optimizer)
       .require(!o.shard_optimizer || o.optimizer != OptimizerKind::lars,
                "off with the optimizer lars, which needs whole layers in each process");
@@ -184,8 +181,8 @@ void add_process_options(OptionTable& t, TrainOptions& o) {
       .set_zero_word("dynamic");
   t.group("Model");
   t.add("deterministic", o.deterministic,
-        "Gives the same bits in every run on a GPU too, at some cost, or ends with an error; a CPU "
-        "always does");
+        "Gives the same bits in every run on a GPU, too, but slower, or ends with an error; a CPU "
+        "always gives the same bits");
 }
 
 void add_machine_options(OptionTable& t, TrainOptions& o) {
@@ -195,17 +192,17 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
         "without")
       .require(o.num_threads >= 0, "0 or more")
       .set_local();
-  t.add("prefetch-batches", o.prefetch_batches, "Batches that are prepared ahead")
+  t.add("prefetch-batches", o.prefetch_batches, "Batches to prepare ahead")
       .require(o.prefetch_batches >= 1 && o.prefetch_batches <= 1024, "1 to 1024")
       .set_local();
   t.add("max-record", o.max_record_bytes,
-        "Largest record that is read; a damaged file cannot claim more memory than this")
+        "Largest record to read; so a damaged file cannot use more memory than this")
       .require(o.max_record_bytes >= 1, "at least 1")
       .set_size();
   t.add_choice("bad-samples", o.bad_samples, parse_bad_samples, {"fail", "skip"},
-               "What happens at a record that cannot be read or decoded. fail: the run ends; skip: "
-               "another record takes its place, or, where each record counts once (validation, "
-               "evaluation, prediction), it is left out; it is named and counted on stderr")
+               "If a record cannot be read or decoded: fail: the run ends; skip: another record "
+               "takes its place; in validation, evaluation and prediction the record is left out. "
+               "stderr names and counts these records")
       .set_stored(o.bad_samples != BadSamples::fail)
       .require(o.bad_samples == BadSamples::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
@@ -213,14 +210,14 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
   t.add_choice("order", o.order, parse_order, {"automatic", "shuffle", "windowed"},
                "Order of the training samples. windowed: neighbours stay near each other, so that "
                "each block of a store is fetched once; automatic: windowed over a data set in a "
-               "store, shuffle elsewhere; a run that goes on keeps its order")
+               "store, shuffle otherwise; a continued run keeps its order")
       .set_stored(o.order != Order::automatic)
       .require(
           o.order == Order::automatic || !has_own_order,
           fmt::format("automatic with the task {}, which has orders of its own", o.task_name()));
   t.add("num-streams", o.num_streams,
-        "Of a windowed order: streams that an epoch is dealt to, so that processes read different "
-        "blocks; 0: as many as processes")
+        "Windowed order: number of streams that an epoch is divided into, so that processes read "
+        "different blocks; 0: one per process")
       .set_stored(o.num_streams != 0)
       .require(o.num_streams >= 0 && o.num_streams <= 1 << 20,
                "1 to 1048576, or 0 for as many as processes")
@@ -274,7 +271,7 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
       .set_of_training()
       .require(o.limit_batches >= 0, "0 or more");
   t.add("dummy", o.dummy,
-        "Train on one batch of noise instead of --data, to measure the model alone")
+        "Train on one batch of noise instead of --data, to measure only the model")
       .set_of_training();
   t.group("Run");
   t.add("work-dir", o.work_dir, "Folder for checkpoints and metrics; without it nothing is kept")
@@ -288,11 +285,10 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
   t.add_words(
        "keep", [&o] { return kept_checkpoints(o); },
        [&o](const std::string& words) { keep_checkpoints(words, o); },
-       "The same in words, with commas between them: best, last, a number of the newest "
-       "ones, all")
+       "The same in words, separated by commas: best, last, a number of the newest ones, all")
       .set_stored(false);
   t.add("patience", o.patience,
-        "Ends the run when so many validations in turn were no better than the best one; 0: off")
+        "Ends the run if this many validations in a row were no better than the best one; 0: off")
       .set_stored(o.patience != 0)
       .require(o.patience >= 0, "0 or more");
   t.add("checkpoint-minutes", o.checkpoint_minutes,

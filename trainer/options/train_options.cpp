@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/format/dataset.h>
 #include <ffkit/trainer/train_options.h>
 
 #include "base/enum_names.h"
@@ -190,6 +191,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string absolute_path(const std::filesystem::path& path) {
+  if (!is_local(path)) return without_marks(path.string());
   return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
 }
 

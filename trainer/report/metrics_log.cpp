@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
+#include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "base/json_text.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
+#include "data/warning.h"
 #include "report/json_number.h"
 
 namespace ffkit {
@@ -127,22 +129,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The lines of `path` up to `last_step`, without that step's validation unless it `is_validated`;
-// nothing when there is no such file.
+// The lines of `path` up to `last_step`, each step once, without that step's validation unless it
+// `is_validated`; nothing when there is no such file. A last line without an end was cut off.
 std::string read_lines(const fs::path& path, int64_t last_step, bool is_validated) {
-  std::ifstream in(path);
+  if (!fs::exists(path)) return {};
+  const std::string text = read_whole_text(path, std::numeric_limits<int64_t>::max());
   std::string kept;
-  std::string line;
-  // getline() sets eof on a line without an end.
-  while (std::getline(in, line) && !in.eof()) {
+  std::set<std::pair<int64_t, bool>> seen;
+  int64_t num_damaged = 0;
+  for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
+    const std::string line = text.substr(begin, end - begin);
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     const auto step = json.is_object() ? json.find("step") : json.end();
-    if (!json.is_object() || step == json.end() || !step->is_number_integer()) break;
-    if (*step > last_step) break;
+    if (!json.is_object() || step == json.end() || !step->is_number_integer()) {
+      ++num_damaged;
+      continue;
+    }
     const auto kind = json.find("kind");
     const bool is_validation = kind != json.end() && *kind == "validation";
-    if (!is_validated && *step == last_step && is_validation) break;
-    kept += line + "\n";
+    if (*step > last_step || (!is_validated && *step == last_step && is_validation)) continue;
+    if (seen.emplace(*step, is_validation).second) kept += line + "\n";
+  }
+  if (num_damaged > 0) {
+    warn_on_stderr(fmt::format("{}: {} damaged {} left out", path.string(), num_damaged,
+                               num_damaged == 1 ? "line is" : "lines are"));
   }
   return kept;
 }

@@ -59,11 +59,23 @@ TrainingStep::TrainingStep(const TrainOptions& options, Task& task, Model& model
 std::optional<TrainingStep::Result> TrainingStep::run(BatchSource& source, int64_t step,
                                                       double lr) {
   double wait_seconds = 0;
+  std::vector<NamedTensor> buffers;
+  std::vector<at::Tensor> before;  // what batches of a step that is left have changed
   for (int64_t i = 0; i < options_.accumulate; ++i) {
+    const bool has_data = source.wait_for_batch();
+    is_stopped_ = communicator_.sum(std::vector<double>{has_data ? 0.0 : 1.0})[0] > 0;
+    if (is_stopped_) {
+      for (size_t b = 0; b < before.size(); ++b) buffers[b].tensor.copy_(before[b]);
+      return std::nullopt;
+    }
     const std::optional<DeviceBatch> batch = source.next();
     if (!batch) return std::nullopt;
     wait_seconds += source.wait_seconds();
     if (i == 0) begin(step);
+    if (i == 0 && options_.accumulate > 1) {
+      buffers = model_.buffers();
+      for (const NamedTensor& buffer : buffers) before.push_back(buffer.tensor.clone());
+    }
     add(*batch, i + 1 == options_.accumulate);
   }
   return Result{.loss = HostScalar(end(lr)), .wait_seconds = wait_seconds};
@@ -158,9 +170,10 @@ std::string Evaluation::write_confusion(const std::filesystem::path& file) {
 }
 
 std::unique_ptr<BatchSource> Task::prediction_batches() {
-  throw error_of(ErrorCode::unsupported,
-                 "the task predicts nothing but what it validates; {} with {} writes that",
-                 option_name("evaluate"), option_name("results"));
+  throw error_of(
+      ErrorCode::unsupported,
+      "the task has no other predictions than those of a validation; {} with {} writes these",
+      option_name("evaluate"), option_name("results"));
 }
 
 void Task::set_facts(const TaskFacts& /*facts*/) {}

@@ -47,8 +47,11 @@ class TrainingStep {
     double wait_seconds = 0;  // spent waiting for data
   };
   // Step number `step`, counted from 0, with the next batches of `source`. Nothing when these end
-  // before it.
+  // before it, or when a process is asked to stop before all of them are there: then only `source`
+  // has changed.
   std::optional<Result> run(BatchSource& source, int64_t step, double lr);
+  // Whether the last run() was left so. The same on all processes.
+  bool is_stopped() const { return is_stopped_; }
 
   // The parts of run(): a step is begin(), add() for each of its `accumulate` batches, end().
   // `step` keys the random numbers that the model draws (dropout), so that a resumed run draws the
@@ -76,6 +79,7 @@ class TrainingStep {
   at::Tensor loss_sum_;
   at::Tensor weight_sum_;  // undefined: batches count alike
   int64_t num_batches_ = 0;
+  bool is_stopped_ = false;
   int64_t num_skipped_ = 0;
 };
 

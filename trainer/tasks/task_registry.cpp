@@ -25,7 +25,7 @@ double EvalResult::value(std::string_view name) const {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw error_of(ErrorCode::not_found, "there is no metric '{}'; there are {}", name,
+  throw error_of(ErrorCode::not_found, "unknown metric '{}'; expected one of {}", name,
                  fmt::join(names, ", "));
 }
 
@@ -67,7 +67,7 @@ void TaskRegistry::add(TaskEntry entry) {
                   [&](const MetricInfo& metric) { return metric.name == entry.best; });
   if (!has_best) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the best metric of the task '{}', '{}', is none of its metrics", entry.name,
+                   "the best metric of the task '{}', '{}', is not one of its metrics", entry.name,
                    entry.best);
   }
   entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));
@@ -78,7 +78,7 @@ const TaskEntry& TaskRegistry::find(std::string_view name) const {
     if (entry->name == name) return *entry;
   }
   require_built("task", name);
-  throw error_of(ErrorCode::invalid_argument, "there is no task '{}'; there are {}", name,
+  throw error_of(ErrorCode::invalid_argument, "unknown task '{}'; expected one of {}", name,
                  fmt::join(names(), ", "));
 }
 
@@ -104,7 +104,7 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
                                    fmt::join(left_out, ", ")));
   }
   throw error_at(path, ErrorCode::invalid_argument,
-                 "the tasks {} all train on such data; say with {} which one",
+                 "the tasks {} all train on such data; choose one with {}",
                  fmt::join(fitting, ", "), option_name("task"));
 }
 

@@ -1,7 +1,7 @@
-"""ffkit's programs for training, fftrain and ffgenerate, with the library of the torch that is installed.
+"""ffkit's programs for training, fftrain and ffgenerate, with the library of the installed torch.
 
-There is a program for each minor version of torch, since each has an interface of its own in C++. torch is found as Python finds it, but is not imported.
-"""
+There is a program for each minor version of torch, since each has an interface of its own in C++.
+torch is found as Python finds it, but is not imported."""
 import importlib.util
 import os
 import re
@@ -31,7 +31,7 @@ def listing(versions: list[tuple[int, int]]) -> str:
 
 
 def environment(here: Path, name: str) -> tuple[Path, dict[str, str]]:
-    """The folder of the programs for the torch that is installed, and the environment in which they find its libraries."""
+    """The folder of the programs for the installed torch, and the environment for its libraries."""
     known = programs(here)
     newest = listing([max(known)])
     remedy = f"run pip install 'torch=={newest}.*'"

@@ -1,4 +1,4 @@
-"""Hugging Face's data sets as from_torch() reads them: pictures as they are stored, where that is what dataset[i] gives."""
+"""Hugging Face's data sets for from_torch(), with stored pictures if dataset[i] gives the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIFF = (b"II*\0", b"MM\0*")
 
 @dataclass
 class Changes:
-    """How many pictures the data set gives otherwise than they are stored, or as pixels."""
+    """Number of pictures that the data set changes, or gives as pixels."""
 
     num_turned: int = 0
     num_converted: int = 0
@@ -34,7 +34,7 @@ class Changes:
 
 
 class StoredPictures:
-    """The data set, whose pictures come as the bytes they are stored as. Where dataset[i] gives another picture than these, it is what comes."""
+    """The data set with the stored bytes of pictures. If dataset[i] changes one, it gives that."""
 
     def __init__(self, dataset: Any, features: Mapping[str, Any]) -> None:
         self._dataset = dataset
@@ -48,7 +48,8 @@ class StoredPictures:
 
 
 def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] | None]:
-    """Of a Hugging Face data set: itself with stored pictures, unless code of the user's makes its samples; and the names of its classes."""
+    """A Hugging Face data set with stored pictures, unless the user's code makes its samples; and
+    the names of its classes."""
     datasets = sys.modules.get("datasets")
     if datasets is None or not isinstance(dataset, datasets.Dataset):
         return None, None
@@ -64,7 +65,7 @@ def stored_pictures(dataset: Any) -> tuple[StoredPictures | None, Sequence[str] 
 
 
 def stored_iterable(samples: Any) -> tuple[Iterator[tuple[Any, Changes]], Sequence[str] | None]:
-    """The samples, and those of Hugging Face's IterableDataset with stored pictures; and the names of its classes."""
+    """The samples (with stored pictures for an IterableDataset), and the names of the classes."""
     datasets = sys.modules.get("datasets")
     if datasets is None or not isinstance(samples, datasets.IterableDataset) or samples.features is None:
         return ((sample, Changes()) for sample in samples), None
@@ -104,7 +105,7 @@ def _picture(feature: Any, stored: Mapping[str, Any], changes: Changes) -> objec
 
 
 def _changes(data: bytes, mode: str | None) -> tuple[bool, bool]:
-    """Whether the data set turns a picture, and whether it makes its pixels others than ffkit's decoders do."""
+    """Whether the data set rotates a picture, and whether its pixels differ from ffkit's."""
     may_be_turned = data.startswith(_TIFF) or any(mark in data for mark in _WITH_ORIENTATION)
     if mode is None and not may_be_turned:
         return False, False

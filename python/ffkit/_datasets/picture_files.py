@@ -1,4 +1,4 @@
-"""torch's and torchvision's data sets as from_torch() reads them: pictures as the files that they open, and the names of their classes."""
+"""torch's and torchvision's data sets for from_torch(): picture files and names of classes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import io
 import sys
 from collections.abc import Sequence
 from typing import Any
-
-from .hugging_face import Changes
 
 _NAMES = ("classes", "categories", "all_categories")
 _LARGE = 128 * 128  # pixels: smaller pictures are seldom files
@@ -29,24 +27,11 @@ def names_of_classes(dataset: Any) -> Sequence[str] | None:
     return None if inner is None else names_of_classes(inner)
 
 
-class FilePictures:
-    """The data set, whose pictures come as the bytes of the files that its loader= opens."""
-
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    def __len__(self) -> int:
-        return len(self._dataset)
-
-    def get(self, index: int) -> tuple[Any, Changes]:
-        return self._dataset[index], Changes()
-
-
-def file_pictures(dataset: Any) -> FilePictures | None:
-    """None for a data set that does not open files by torchvision's own loader, or that changes its pictures."""
+def with_file_bytes(dataset: Any) -> Any:
+    """The data set with pictures as bytes: those of the files that its loader= opens. None if a
+    data set does not use torchvision's own loader, or changes its pictures."""
     folder = sys.modules.get("torchvision.datasets.folder")
-    changed = None if folder is None else _with_bytes(dataset, folder.default_loader)
-    return None if changed is None else FilePictures(changed)
+    return None if folder is None else _with_bytes(dataset, folder.default_loader)
 
 
 def _with_bytes(dataset: Any, default_loader: Any) -> Any:
@@ -71,7 +56,7 @@ def _copy_with(dataset: Any, name: str, value: Any) -> Any:
 
 
 def file_bytes(path: Any) -> Any:
-    """What stands for the picture in a sample: the bytes of the file, or its pixels where ffkit would decode other ones."""
+    """The picture of a sample: the file's bytes, or its pixels if ffkit would decode others."""
     from PIL import Image  # the data set needs it as well
 
     with open(path, "rb") as file:
@@ -82,7 +67,7 @@ def file_bytes(path: Any) -> Any:
 
 
 def num_large_pictures(sample: Any) -> int:
-    """How many values of a sample are pictures of Pillow's that may have been files."""
+    """Number of values of a sample that are Pillow's pictures and may come from files."""
     pil = sys.modules.get("PIL.Image")
     if pil is None:
         return 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._dataset import Dataset
 from .._samples import DTYPES
-from .._schema import Field
+from .._samples import Field
 
 MakeTensors: TypeAlias = Callable[[Sequence[Any]], Any]
 """From arrays of one dtype, None for null, to a column."""
@@ -50,10 +50,10 @@ def _size(value: Any) -> int:
 def tables_of(
     dataset: Dataset, fields: Sequence[str] | None, begin: int, end: int, batch_size: int, make_tensors: MakeTensors | None = None
 ) -> Iterator[Any]:
-    """pyarrow.Tables of `batch_size` records each. Pictures and bytes are binary, tensors what `make_tensors` makes of them (None: lists of lists).
+    """pyarrow.Tables of `batch_size` records each. Pictures and bytes are binary. `make_tensors`
+    converts tensors (None: lists of lists).
 
-    Raises ValueError for a batch size below 1, ffkit.FieldNotFoundError for a field that there is not; and as reading does.
-    """
+    Raises ValueError: a batch size below 1; ffkit.FieldNotFoundError; errors of reading."""
     import pyarrow as pa
 
     if batch_size < 1:
@@ -74,7 +74,8 @@ def tables_of(
 
 
 def arrow_schema(dataset: Dataset, fields: Sequence[str] | None) -> Any:
-    """Of the tables that tables_of() makes with lists of lists, by the types of the fields and the first record's dimensions."""
+    """The schema of tables_of() with lists of lists, from the types of the fields and the
+    dimensions of the first record."""
     if len(dataset) == 0:
         raise ValueError("the data set has no records")
     return next(tables_of(dataset, fields, 0, 1, 1)).schema
@@ -95,7 +96,7 @@ def _column(pa: Any, field: Field, values: Sequence[Any], make_tensors: MakeTens
 
 
 def _binary(pa: Any, values: Sequence[bytes | None]) -> Any:
-    """A column of bytes with one copy of them; the buffer of pyarrow.array() grows, which copies them more often."""
+    """A column of bytes that copies them once; pyarrow.array() copies more often."""
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum([0 if value is None else len(value) for value in values], out=offsets[1:])
     valid = None

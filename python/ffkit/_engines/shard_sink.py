@@ -19,19 +19,22 @@ from .tables import Table, fields_of_table, is_arrow, modes_of_table, samples_of
 
 
 class ShardSink:
-    """Writes one split of a data set from many tasks, on one machine or many, exactly once: for engines that run a task again when its machine dies.
+    """Writes one split from many tasks, on one or many machines. Each sample is written exactly
+    once, even if an engine runs a task again because its machine died.
 
-        sink = ffkit.convert.ShardSink("s3://bucket/set", split="train", schema={"image": "image", "label": "i64"})
+        schema = {"image": "image", "label": "i64"}
+        sink = ffkit.convert.ShardSink("s3://bucket/set", split="train", schema=schema)
         sink.begin()                                                      # on the driver
-        descriptions = engine.map(lambda i: sink.write(samples_of(i), task=i), range(1000))   # in the tasks: a sink can be pickled
+        # in the tasks: a sink can be pickled
+        descriptions = engine.map(lambda i: sink.write(samples_of(i), task=i), range(1000))
         summary = sink.commit(descriptions, num_tasks=1000)               # on the driver
 
-    A task may be attempted several times, also at once: shards of an attempt have names of their own, and count when commit() gets what write()
-    returned. Readers refuse the split until then. The same samples in the same tasks give a data set with the same fingerprint, whatever was killed.
-    Records are in the order of the tasks' numbers. The destination must be one that all machines see.
+    A task may run several times, also at the same time: each attempt writes shards with different
+    names, which count only if commit() gets the result of its write(). Until then, readers refuse
+    the split. The same samples in the same tasks give the same fingerprint, even if attempts were
+    killed. Records are in the order of the task numbers. All machines must see the destination.
 
-    ffkit.ray, ffkit.spark and ffkit.dask do these calls for their engines.
-    """
+    ffkit.ray, ffkit.spark and ffkit.dask make these calls for their engines."""
 
     def __init__(
         self,
@@ -51,12 +54,11 @@ class ShardSink:
         storage_options: StorageOptions | None = None,
         **pictures: Unpack[PictureOptions],
     ) -> None:
-        """Args: as ffkit.Writer's, but
-            schema: None: each task takes it from its first sample, or from the types of its tables. commit() refuses tasks that differ.
-            num_threads: that encode, in each task; 0: one for each core that the task may use.
+        """Args: those of ffkit.Writer, except
+            schema: None: each task takes it from its first sample; commit() needs equal ones.
+            num_threads: encoding threads in each task; 0: one for each core that the task may use.
 
-        Raises: ValueError: an option or the schema cannot be.
-        """
+        Raises: ValueError: an option or the schema is invalid."""
         self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields = None if schema is None else parse_schema(schema)
@@ -75,11 +77,10 @@ class ShardSink:
         return self._job
 
     def begin(self) -> None:
-        """Claims the split, on the driver and before the first task. What an earlier job has left unfinished is removed.
+        """Claims the split, on the driver, before the first task. Removes files of a failed job.
 
         Raises:
-            ffkit.Error: the split is there already, another driver is at it, or the folder cannot be made.
-        """
+            ffkit.Error: the split exists, another driver writes it, or there is no folder."""
         if self._driver is not None:
             raise ValueError("the job has begun already")
         if self._is_used:
@@ -89,40 +90,42 @@ class ShardSink:
         self._driver = self._open(is_new=True)
 
     def write(self, samples: Iterable[Mapping[str, object]], task: int) -> str:
-        """Writes the samples of one task, in the task. Blocks until they are durable.
+        """Writes the samples of one task. Call it in the task. Blocks until they are durable.
 
         Args:
             samples: as for ffkit.Writer.write().
             task: the task's number, from 0; the same for each attempt.
 
-        Returns: what commit() is to be given: text (JSON), about 200 bytes a shard.
+        Returns: a text (JSON) for commit(), about 200 bytes per shard.
 
-        Raises: as ffkit.Writer.write(), and ffkit.Error when the job is over. Then nothing stays of this attempt.
-        """
+        Raises: as ffkit.Writer.write(); ffkit.Error if the job is over, and removes its files."""
         with _Attempt(self._fields, self._opener(task)) as attempt:
             for sample in samples:
                 attempt.write(sample)
         return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def write_tables(self, tables: Iterable[Table], task: int) -> str:
-        """As write(), of the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict of arrays. Without a schema, the types of
-        the first table tell it. A struct of bytes and path, Hugging Face's Image, is a picture. Rows of NumPy arrays and of Arrow's tensors are tensors.
-        Rows of Arrow's tables go into records without an object of Python's, where the types of their columns are those of the fields."""
+        """Like write(), for the rows of tables: pyarrow.Table or RecordBatch, pandas.DataFrame, or
+        a dict of arrays. Without a schema, the types of the first table define it. A struct of
+        bytes and path (Hugging Face's Image) is a picture. Rows of NumPy arrays and Arrow's tensors
+        are tensors. If the types of Arrow columns match the fields, no Python objects are made."""
         with _Attempt(self._fields, self._opener(task)) as attempt:
             for table in tables:
                 attempt.write_table(table)
         return attempt.description or _ffkit.ShardTask.describe_empty(self._job, task)
 
     def commit(self, descriptions: Iterable[str], num_tasks: int | None = None) -> SplitSummary:
-        """Makes the split of what the tasks have written, on the driver, and makes it readable. A second call with the same returns the same.
+        """Completes the split from the shards of the tasks and makes it readable. Call it on the
+        driver. A second call with the same arguments returns the same.
 
         Args:
-            descriptions: what write() has returned, in any order. One that comes twice counts once; of several attempts of a task, the first one given.
-            num_tasks: so many tasks must be there; None: any.
+            descriptions: results of write(), in any order. Duplicates count once; of several
+                attempts of a task, the first one counts.
+            num_tasks: number of tasks that must be there; None: any.
 
         Raises:
-            ffkit.Error: a task is missing or of another job, tasks have different fields, a shard is not there, or no sample was written.
-        """
+            ffkit.Error: a task is missing or from another job, tasks have different fields, a shard
+                is missing, or no sample was written."""
         if self._driver is None:
             self._driver = self._open(is_new=False)
         self._summary = SplitSummary(**self._driver.commit(list(descriptions), -1 if num_tasks is None else num_tasks))
@@ -130,7 +133,8 @@ class ShardSink:
         return self._summary
 
     def abort(self) -> None:
-        """Removes what was written, on the driver. Tasks that still run raise ffkit.Error at their next shard. Does nothing after commit()."""
+        """Removes all written files. Call it on the driver. Running tasks raise ffkit.Error at
+        their next shard. Does nothing after commit()."""
         if self._driver is None and self._summary is None:
             try:
                 self._driver = self._open(is_new=False)
@@ -141,14 +145,14 @@ class ShardSink:
         self._driver = None
 
     def leave(self) -> None:
-        """Gives the claim back and leaves the job as it is, so that another process of the driver can commit() or abort()."""
+        """Releases the claim, so that another process can commit() or abort() the job."""
         if self._driver is not None:
             self._driver.leave()
         self._driver = None
 
     @property
     def summary(self) -> SplitSummary:
-        """What was written; ValueError before commit()."""
+        """Summary of the split; ValueError before commit()."""
         if self._summary is None:
             raise ValueError("the job has not been committed")
         return self._summary

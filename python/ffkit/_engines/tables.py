@@ -1,4 +1,4 @@
-"""Tables of engines as samples: pyarrow.Table and RecordBatch, pandas.DataFrame, dicts of arrays."""
+"""Tables of engines as samples: pyarrow's Table and RecordBatch, DataFrame, dicts of arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 1024  # that are taken out of Arrow at once
 
 
 def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
-    """The rows as dicts, None for null. Raises TypeError for what is no table, ValueError for columns of different lengths."""
+    """The rows as dicts, None for null. Raises TypeError, or ValueError if lengths differ."""
     if is_arrow(table):
         batches = table.to_batches(max_chunksize=_ROWS) if hasattr(table, "to_batches") else [table]
         modes = modes_of_table(table)
@@ -30,7 +30,8 @@ def samples_of_table(table: Table) -> Iterator[dict[str, object]]:
 
 
 def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
-    """What ShardTask.write_table() takes of a table of Arrow: with the storage of tensors in place of them, and their shapes. None: it goes by rows."""
+    """An Arrow table for ShardTask.write_table(), with the storage of tensors instead of tensors,
+    and their shapes. None: it must be written by rows."""
     import pyarrow as pa
 
     if not hasattr(table, "to_batches"):
@@ -52,12 +53,12 @@ def straight_table(table: Table) -> tuple[Any, dict[str, list[int]]] | None:
 
 
 def fields_of_table(table: Table) -> list[FieldType]:
-    """The schema that the types of a table of Arrow's columns tell. Raises TypeError for a type that no field holds."""
+    """The schema of an Arrow table, from its columns. Raises TypeError for an unsupported type."""
     return [_field_of_arrow(name, table.schema.field(name).type, table.column(name)) for name in table.schema.names]
 
 
 def modes_of_table(table: Table) -> dict[str, str]:
-    """Modes of Pillow's of the columns that Hugging Face's Image(mode=) says of a table of Arrow; without "RGB", which all pictures are decoded as."""
+    """Pillow's modes of columns, from Image(mode=) in an Arrow table; without the default "RGB"."""
     try:
         features = json.loads((table.schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, TypeError, ValueError):
@@ -100,7 +101,7 @@ def _columns_of(table: Table) -> dict[str, Sequence[Any]]:
 
 
 def _values_of_pandas(column: Any, pandas: Any) -> Sequence[Any]:
-    """NaN stays what it is in columns of numbers; in others pandas writes it where there is nothing."""
+    """NaN stays NaN in columns of numbers; in others, it means a missing value and becomes None."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()  # type: ignore[no-any-return]
     return [None if value is pandas.NA or value is pandas.NaT or (isinstance(value, float) and value != value) else value for value in column]
@@ -128,7 +129,7 @@ def _arrays_of_lists(array: Any) -> Sequence[Any]:
 
 
 def _values_of_extension(array: Any) -> Sequence[Any]:
-    """Arrow's own tensors, and those of Ray: an array a row. Of others, the values that they are stored as."""
+    """One array per row for tensors of Arrow and Ray; for other types, the stored values."""
     if hasattr(array, "to_numpy_ndarray"):  # pyarrow.FixedShapeTensorArray
         rows: Sequence[Any] = array.to_numpy_ndarray()
     elif "Tensor" in type(array).__name__:

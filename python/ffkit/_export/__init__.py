@@ -1,1 +1,1 @@
-"""Data sets written as the files of other libraries, where Python's own libraries write them."""
+"""Exports of data sets to files of other libraries that have Python packages."""

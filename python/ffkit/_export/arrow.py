@@ -14,7 +14,7 @@ from .._samples import Field
 
 
 def require_pyarrow() -> Any:
-    """The package, which ffkit does not need otherwise."""
+    """The package, which ffkit needs only here."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -55,7 +55,7 @@ class Column:
 
     @property
     def num_levels(self) -> int:
-        """Lists in lists that a value is."""
+        """Number of nested lists in a value."""
         return self._num_dimensions + (self._field.type == "list")
 
     @property
@@ -73,11 +73,10 @@ class Column:
         return made
 
     def array(self, values: Sequence[Any], paths: Sequence[str | None]) -> Any:
-        """`values`: as a Dataset gives them, None for null. `paths`: of pictures, as many.
+        """`values`: from a Dataset, None for null. `paths`: the path of each picture.
 
         Raises:
-            InvalidArgumentError: an array has another number of dimensions than the first one.
-        """
+            InvalidArgumentError: an array has another number of dimensions than the first one."""
         if self._field.type != "list":
             return self._array_of_kind(values, paths)
         lengths = [0 if value is None else len(value) for value in values]
@@ -101,7 +100,7 @@ class Column:
         for value in values:
             if value is not None and value.ndim != self._num_dimensions:
                 raise InvalidArgumentError(
-                    f"field '{self.name}': an array of {value.ndim} dimensions stands behind one of {self._num_dimensions}; a column of parquet has one number "
+                    f"field '{self.name}': an array of {value.ndim} dimensions comes after one of {self._num_dimensions}; a column of parquet has one number "
                     "of dimensions: choose the records with subset(), or store the arrays under two names"
                 )
         arrays = [np.zeros((0,) * self._num_dimensions, dtype) if value is None else value for value in values]
@@ -126,12 +125,12 @@ class Column:
 
 
 def metadata_of(columns: Sequence[Column]) -> Mapping[bytes, bytes]:
-    """What `datasets` finds its features in."""
+    """The metadata that `datasets` reads features from."""
     features = {column.name: column.feature for column in columns}
     return {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
 
 
 def require_label(value: Any, num_classes: int) -> None:
-    """ClassLabel takes -1, for none, and the numbers of its names."""
+    """Checks that a label is -1 (none) or the number of a class, as ClassLabel needs."""
     if value is not None and not -1 <= value < num_classes:
         raise UnsupportedError(f"the label is {value}, but there are {num_classes} classes, and Hugging Face's ClassLabel takes no other; give classes=False")

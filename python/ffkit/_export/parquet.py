@@ -1,4 +1,4 @@
-"""Dataset.to_parquet(): files as Hugging Face's hub has them."""
+"""Dataset.to_parquet(): files in the form of Hugging Face's hub."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GROUP_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class ParquetSummary:
-    """What Dataset.to_parquet() has written."""
+    """Result of Dataset.to_parquet()."""
 
     files: tuple[str, ...]
     num_records: int
@@ -35,7 +35,7 @@ class ParquetSummary:
 
 
 class Records(Protocol):
-    """What of a Dataset is written."""
+    """The part of a Dataset to write."""
 
     @property
     def split(self) -> str: ...
@@ -111,7 +111,8 @@ def _cannot_write(out: pathlib.Path, error: OSError) -> Error:
 
 @contextmanager
 def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
-    """A folder in `out` for this process alone. What a killed one left in it is removed; it is gone in the end, and so is an `out` that was made here for nothing."""
+    """A folder in `out` for only this process. It removes files of a killed process. At the end it
+    removes the folder, and `out` if that is new and empty."""
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = out / f".ffkit-{stem}-parquet"
@@ -134,7 +135,7 @@ def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
 
 
 def _is_locked(lock: int, folder: pathlib.Path) -> bool:
-    """Whether the folder is this process's now: not another's, nor one that another has just removed."""
+    """Whether this process has the folder now: no other process uses it or has just removed it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -152,11 +153,11 @@ def _is_locked(lock: int, folder: pathlib.Path) -> bool:
 def _require_free(out: pathlib.Path, stem: str) -> None:
     there = sorted(out.glob(f"{stem}-[0-9]*-of-[0-9]*.parquet"))
     if there:
-        raise InvalidArgumentError(f"{there[0]}: is there already, and nothing is overwritten; give another folder, or another name")
+        raise InvalidArgumentError(f"{there[0]}: exists already, and nothing is overwritten; give another folder, or another name")
 
 
 def _different(names: list[str]) -> list[str]:
-    """With the number of its class behind a name that an earlier class has."""
+    """With the number of its class after a name that an earlier class has."""
     taken: set[str] = set()
     for number, name in enumerate(names):
         while name in taken:
@@ -167,7 +168,7 @@ def _different(names: list[str]) -> list[str]:
 
 
 def _take_names(files: list[pathlib.Path], out: pathlib.Path, stem: str) -> list[pathlib.Path]:
-    """Moves the finished files to their names, which say how many there are; of one that fails, all go."""
+    """Renames the finished files to names that contain their number; if one fails, removes all."""
     _require_free(out, stem)
     moved: list[pathlib.Path] = []
     try:
@@ -227,7 +228,7 @@ class _Files:
         if names:
             self.notes.append("classes are written by their identifiers, since some of their readable names are equal")
         if len(set(identifiers)) < len(identifiers):
-            self.notes.append("of classes with equal names, all but the first have their number behind it, since Hugging Face's ClassLabel takes no name twice")
+            self.notes.append("of classes with equal names, all but the first have their number after it, since Hugging Face's ClassLabel takes no name twice")
         return _different(list(identifiers))
 
     def _num_dimensions(self, name: str) -> int:
@@ -280,7 +281,7 @@ class _Files:
         return self._folder / f"{number:08}.parquet"
 
     def _groups(self) -> Iterator[list[dict[str, Any]]]:
-        """The records in order, some at a time, read by threads: at most `row_group_size`, or 32 MiB of bytes and texts."""
+        """The records in order, read by threads, at most `row_group_size` or 32 MiB at a time."""
         rows: list[dict[str, Any]] = []
         size = 0
         step = max(self._threads, 16)

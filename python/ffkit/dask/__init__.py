@@ -1,10 +1,10 @@
 """Dask: data sets written from bags, data frames and delayed tables, and read into bags.
 
-    bag = dask.bag.from_sequence(paths, npartitions=64).map(lambda path: {"image": path.read_bytes(), "label": label_of(path)})
+    to_sample = lambda path: {"image": path.read_bytes(), "label": label_of(path)}
+    bag = dask.bag.from_sequence(paths, npartitions=64).map(to_sample)
     summary = ffkit.dask.write(bag, "/fast/mine", schema={"image": "image", "label": "i64"})
 
-    bag = ffkit.dask.read("/fast/mine", "train", npartitions=64)
-"""
+    bag = ffkit.dask.read("/fast/mine", "train", npartitions=64)"""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def write(
     compute_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SplitSummary:
-    """Writes one split, exactly once, and blocks until it is whole. Each partition is a task of ffkit.convert.ShardSink; Dask may run it again where a worker
-    dies. Records are in the order of the partitions. When the write fails nothing stays.
+    """Writes one split and blocks until it is complete. Each partition is a task of
+    ffkit.convert.ShardSink, so Dask may run it again if a worker dies: samples are written exactly
+    once. Records are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
-        collection: a dask.bag.Bag of samples (dicts, as for ffkit.Writer.write()); or a data frame, or anything with to_delayed() whose partitions are
-            pandas.DataFrame, pyarrow.Table or dicts of arrays.
-        dst, split, schema, options: as of ffkit.convert.ShardSink. The destination is one that all workers see.
+        collection: a dask.bag.Bag of samples (dicts, as for ffkit.Writer.write()); or a data frame,
+            or an object with to_delayed() and partitions of DataFrame, Table or dicts of arrays.
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All workers must see dst.
         compute_options: of dask.compute(): the scheduler, for instance.
 
-    Raises: TypeError: what is given has no to_delayed(). ffkit.Error: as ShardSink. What a partition raises.
-    """
+    Raises: TypeError: no to_delayed(). ffkit.Error: as ShardSink. Errors of a partition."""
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"a Dask bag or data frame is expected; got {type(collection).__name__}")
     parts = list(collection.to_delayed())
@@ -63,10 +63,9 @@ def _write_partition(sink: ShardSink, partition: Any, number: int, is_bag: bool)
 
 
 def read(path: str | os.PathLike[str] | Dataset, split: str = "train", *, npartitions: int = 16) -> Any:
-    """A data set as a dask.bag.Bag of records, each a dict as `ffkit.Dataset[i]`. Partitions are consecutive records.
+    """A dask.bag.Bag of dicts like `ffkit.Dataset[i]`. A partition has consecutive records.
 
-    Raises: ValueError: npartitions is below 1. ffkit.Error: as ffkit.Dataset.
-    """
+    Raises: ValueError: npartitions is below 1. ffkit.Error: as ffkit.Dataset."""
     import dask.bag
 
     if npartitions < 1:

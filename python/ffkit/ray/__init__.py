@@ -5,8 +5,7 @@
     ds.write_datasink(sink)
     print(sink.summary.num_records)
 
-    ds = ffkit.ray.read("s3://bucket/set", "train")
-"""
+    ds = ffkit.ray.read("s3://bucket/set", "train")"""
 
 from __future__ import annotations
 
@@ -33,13 +32,15 @@ __all__ = ["Datasink", "read"]
 
 
 class Datasink(_ray_data.Datasink[str]):
-    """Writes one split, exactly once: `ds.write_datasink(ffkit.ray.Datasink("/fast/mine", schema={"image": "image", "label": "i64"}))`.
+    """Writes one split, exactly once: `ds.write_datasink(ffkit.ray.Datasink("/fast/mine",
+    schema={"image": "image", "label": "i64"}))`.
 
-    A write task of Ray is a task of ffkit.convert.ShardSink, and what a killed worker has written counts for nothing. When the write fails nothing stays.
-    Ray numbers its tasks as their blocks come: for records in the order of the data set, and the same fingerprint each time, set
-    `ray.data.DataContext.get_current().execution_options.preserve_order = True`. Tasks write shards of their own, so blocks of some MB make small shards:
-    `ds.repartition(n)` before the write, or `min_rows`, makes larger ones.
-    """
+    A write task of Ray is a task of ffkit.convert.ShardSink, so files of a killed worker do not
+    count. If the write fails, nothing is left. Ray numbers tasks in the order in which their blocks
+    arrive. To get records in the order of the data set, and the same fingerprint each time, set
+    `ray.data.DataContext.get_current().execution_options.preserve_order = True`. Each task writes
+    its own shards, so blocks of some MB make small shards. `ds.repartition(n)` before the write, or
+    `min_rows`, makes larger ones."""
 
     def __init__(
         self,
@@ -51,11 +52,10 @@ class Datasink(_ray_data.Datasink[str]):
         **options: Any,
     ) -> None:
         """Args:
-            dst, split, schema, options: as of ffkit.convert.ShardSink. The destination is one that all nodes see.
-            min_rows: a task gets at least so many rows; None: what Ray chooses.
+            dst, split, schema, options: as for ffkit.convert.ShardSink. All nodes must see dst.
+            min_rows: smallest number of rows of a task; None: Ray chooses.
 
-        Raises: ValueError: an option or the schema cannot be.
-        """
+        Raises: ValueError: an option or the schema is invalid."""
         if min_rows is not None and min_rows < 1:
             raise ValueError(f"min_rows is {min_rows}; expected 1 or more")
         self._sink = ShardSink(dst, split, schema, **options)
@@ -63,7 +63,7 @@ class Datasink(_ray_data.Datasink[str]):
 
     @property
     def summary(self) -> SplitSummary:
-        """What was written; ValueError before the write has ended."""
+        """Summary of the split; ValueError before the write has ended."""
         return self._sink.summary
 
     def on_write_start(self, schema: Any = None) -> None:
@@ -128,13 +128,12 @@ def read(
     """A data set as a ray.data.Dataset, read by tasks of consecutive records.
 
     Args:
-        path: of the data set; or an ffkit.Dataset, of which filters and subsets count.
-        split: of a path.
-        fields: the columns; None: all fields. Pictures are the bytes that they are stored as; tensors are Ray's tensors.
+        path: path of the data set; or an ffkit.Dataset, also a filtered one or a subset.
+        split: name of the split, for a path.
+        fields: the columns; None: all fields. Pictures are stored bytes; tensors are Ray's.
         batch_size: records of a block.
         options: of ray.data.read_datasource: override_num_blocks, concurrency, ray_remote_args.
 
-    Raises: ffkit.Error: as ffkit.Dataset.
-    """
+    Raises: ffkit.Error: as ffkit.Dataset."""
     dataset = path if isinstance(path, Dataset) else Dataset(os.fspath(path), split)
     return _ray_data.read_datasource(_Datasource(dataset, fields, batch_size), **options)

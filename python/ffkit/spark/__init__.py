@@ -3,13 +3,14 @@
 Spark 4, as a data source:
 
     spark.dataSource.register(ffkit.spark.DataSource)
-    df.write.format("ffkit").mode("append").option("split", "train").option("schema", '{"image": "image", "label": "i64"}').save("s3://bucket/set")
+    options = {"split": "train", "schema": '{"image": "image", "label": "i64"}'}
+    df.write.format("ffkit").mode("append").options(**options).save("s3://bucket/set")
     df = spark.read.format("ffkit").option("split", "train").load("s3://bucket/set")
 
 Spark 3.5 and 4, as a function:
 
-    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema={"image": "image", "label": "i64"})
-"""
+    schema = {"image": "image", "label": "i64"}
+    summary = ffkit.spark.write(df, "s3://bucket/set", split="train", schema=schema)"""
 
 from __future__ import annotations
 
@@ -38,15 +39,15 @@ __all__ = ["DataSource", "write"]
 def write(
     df: Any, dst: str | os.PathLike[str], split: str = "train", schema: Mapping[str, FieldSpec] | None = None, **options: Any
 ) -> SplitSummary:
-    """Writes the rows of a DataFrame as one split, exactly once, and blocks until it is whole. Each partition is a task of ffkit.convert.ShardSink;
-    speculative and repeated attempts count once. Records are in the order of the partitions. When the write fails nothing stays.
+    """Writes the rows of a DataFrame as one split and blocks until it is complete. Each partition
+    is a task of ffkit.convert.ShardSink, so speculative and repeated attempts count once. Records
+    are in the order of the partitions. If the write fails, nothing is left.
 
     Args:
-        df: its columns become fields: numbers, texts, binary (pictures or bytes), arrays of numbers (tensors).
-        dst, split, schema, options: as of ffkit.convert.ShardSink. The destination is one that all executors see.
+        df: its columns become fields: numbers, texts, binary (pictures, bytes), arrays (tensors).
+        dst, split, schema, options: as for ffkit.convert.ShardSink. All executors must see dst.
 
-    Raises: ffkit.Error: as ShardSink. pyspark's errors, with what a task has raised.
-    """
+    Raises: ffkit.Error: as ShardSink. pyspark's errors, with the error of a task."""
     with ShardSink(dst, split, schema, **options) as sink:
         rows = df.mapInArrow(_PartitionWriter(sink), "description string").collect()
         return sink.commit([row[0] for row in rows])
@@ -67,7 +68,7 @@ class _PartitionWriter:
 def _partition() -> int:
     context = _pyspark.TaskContext.get()
     if context is None:
-        raise RuntimeError("this is no task of Spark")
+        raise RuntimeError("this is not a task of Spark")
     return int(context.partitionId())
 
 
@@ -91,8 +92,10 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
             self.part = part
 
     class DataSource(_DataSource):
-        """The format "ffkit". Options of a write: split, schema (JSON, as of ffkit.Writer), and those of ffkit.convert.ShardSink, as text: shard_size, zstd,
-        pixels, classes (JSON), ... Options of a read: split, fields (names with commas between them), batch_size, storage_options (JSON). Others are refused."""
+        """The format "ffkit". Options for writing: split, schema (JSON, as for ffkit.Writer), and
+        those of ffkit.convert.ShardSink as text: shard_size, zstd, pixels, classes (JSON), ...
+        Options for reading: split, fields (names, separated by commas), batch_size, storage_options
+        (JSON). Other options are an error."""
 
         @classmethod
         def name(cls) -> str:
@@ -197,5 +200,5 @@ def _sink_options(given: Mapping[str, str]) -> dict[str, Any]:
             try:
                 options[name] = json.loads(text)
             except ValueError as error:
-                raise ValueError(f"{name} is '{text}', which is no JSON: {error}") from None
+                raise ValueError(f"{name} is '{text}', which is not valid JSON: {error}") from None
     return options

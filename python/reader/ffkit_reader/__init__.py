@@ -1,12 +1,12 @@
-"""ffkit-reader: reads ffkit's data sets with Python and numpy alone, on any system. Slow and exact, for looking at data where ffkit is not.
+"""ffkit-reader: reads ffkit's data sets with Python and numpy alone, on any system. Slow and exact,
+for looking at data where ffkit is not.
 
     import ffkit_reader
 
     ds = ffkit_reader.Dataset("demo", "train")
     ds[17], ds.column("label"), ds.classes, ds.verify()
 
-Names, values and errors are those of the package ffkit, so that a program of a few lines may run with either.
-"""
+Names, values and errors are those of the package ffkit, so a short program runs with either."""
 
 from __future__ import annotations
 

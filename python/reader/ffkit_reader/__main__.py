@@ -1,4 +1,5 @@
-"""python -m ffkit_reader info|ls|cat|verify DATA: what ffinspect's commands of these names print, without --json and histograms."""
+"""python -m ffkit_reader info|ls|cat|verify DATA: what ffinspect's commands of these names print,
+without --json and histograms."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ def _content_text(kind: str, dtype: Any, value: Any, values: bool) -> str:
 
 
 def value_text(field: Field, value: Any, values: bool) -> str:
-    """In one line. `values`: also those of small tensors and lists; pictures in the dct code are given as they are stored."""
+    """In one line. `values`: also those of small tensors and lists; pictures in the dct code are
+    given as they are stored."""
     if value is None:
         return "null"
     if field.type == "scalar":
@@ -213,7 +215,7 @@ def _field_content(dataset: Dataset, index: int, name: str) -> bytes:
 def cat(options: argparse.Namespace) -> int:
     found = _open_splits(options.data, options.split)
     if len(found) > 1:
-        raise InvalidArgumentError("the data set has several splits; say which with --split", options.data)
+        raise InvalidArgumentError("the data set has several splits; choose one with --split", options.data)
     dataset, index = found[0], options.record
     if not 0 <= index < len(dataset):
         raise InvalidArgumentError(f"there is no record {index}; the split has {len(dataset)}", dataset.path)

@@ -1,9 +1,9 @@
-"""CRC-32C (Castagnoli) of bytes, by numpy: some hundreds of megabytes a second where a loop over bytes has ten.
+"""CRC-32C (Castagnoli) of bytes, by numpy: hundreds of megabytes a second instead of ten.
 
-A message is a polynomial over GF(2), and its checksum what is left of it modulo P. So a row of 32-bit words may be folded: each word is carried
-over the next one (multiplied by x^32) and added to it, which halves the row; then by x^64, x^128, ... One fold is two looks into tables of
-65,536 numbers for each word. Zeros in front of a message change nothing, so rows of any length fold.
-"""
+A message is a polynomial over GF(2), and its checksum what is left of it modulo P. So a row of
+32-bit words may be folded: each word is carried over the next one (multiplied by x^32) and added to
+it, which halves the row; then by x^64, x^128, ... One fold is two looks into tables of 65,536
+numbers for each word. Zeros in front of a message change nothing, so rows of any length fold."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _columns(level: int) -> list[int]:
 
 @lru_cache(maxsize=None)
 def _tables(level: int) -> tuple[Any, Any]:
-    """The same of all numbers of the lower 16 bits and of the upper ones: two numpy.ndarray [65536] u32."""
+    """The same for all numbers of the lower and of the upper 16 bits: two arrays [65536] u32."""
     tables = []
     for columns in (_columns(level)[:16], _columns(level)[16:]):
         table = numpy.zeros(1, numpy.uint32)
@@ -71,7 +71,8 @@ def _tables(level: int) -> tuple[Any, Any]:
 
 
 def _folded(words: Any) -> Any:
-    """The registers after the rows of `words`, [rows, count] u32 of little-endian bytes, which begin with a register of 0: [rows] u32."""
+    """The registers after the rows of `words`, [rows, count] u32 of little-endian bytes, which
+    begin with a register of 0: [rows] u32."""
     level = 0
     while words.shape[1] > 1:
         count = words.shape[1]
@@ -87,7 +88,7 @@ def _folded(words: Any) -> Any:
 
 
 def crc32c(data: Bytes, crc: int = 0) -> int:
-    """The CRC-32C of `data`, or of what `crc` is the checksum of and `data` behind it."""
+    """The CRC-32C of `data`. If `crc` is the checksum of earlier bytes: of these and `data`."""
     register = crc ^ _ONES
     view = memoryview(data)
     while len(view) >= _SHORT:
@@ -101,7 +102,8 @@ def crc32c(data: Bytes, crc: int = 0) -> int:
 
 
 def crc32c_of_rows(rows: Any) -> Any:
-    """The CRC-32C of each row of an array [rows, bytes] u8, whose rows have a multiple of 4 bytes, and at least 4: [rows] u32."""
+    """The CRC-32C of each row of an array [rows, bytes] u8, whose rows have a multiple of 4 bytes,
+    and at least 4: [rows] u32."""
     words = numpy.ascontiguousarray(rows).view("<u4").copy()
     words[:, 0] ^= numpy.uint32(_ONES)
     return _folded(words) ^ numpy.uint32(_ONES)

@@ -26,27 +26,30 @@ MAX_RECORD_BYTES = 256 << 20
 
 
 class Dataset(Sequence[dict[str, Any]]):
-    """One split of a data set, as ffkit.Dataset has it, or FFRecord v1 files, or a subset of it. Slow: it is for looking at data.
+    """One split of a data set, as ffkit.Dataset has it, or FFRecord v1 files, or a subset of it.
+    Slow: it is for looking at data.
 
-    `len(ds)` is the number of records; `ds[i]` reads record `i` and compares its checksum: a dict of all fields, of which scalars are int or
-    float, strings str, bytes and pictures (encoded; one in the dct code is the JPEG that it was) bytes, tensors numpy.ndarray, lists list, and
-    what is null is None. Tensors of bf16 are ml_dtypes.bfloat16, as in ffkit, where that package is installed; otherwise they are float32, with
-    the same values. `ds[3:7]`, `ds[[5, 2]]` and `ds[mask]` are subsets; negative numbers count from the end.
+    `len(ds)` is the number of records; `ds[i]` reads record `i` and compares its checksum: a dict
+    of all fields, of which scalars are int or float, strings str, bytes and pictures (encoded; one
+    in the dct code is the JPEG that it was) bytes, tensors numpy.ndarray, lists list, and what is
+    null is None. Tensors of bf16 are ml_dtypes.bfloat16, as in ffkit, where that package is
+    installed; otherwise they are float32, with the same values. `ds[3:7]`, `ds[[5, 2]]` and
+    `ds[mask]` are subsets; negative numbers count from the end.
 
     No file stays open. A Dataset may be used by any thread, and pickled, which opens it anew.
 
     Args:
-        path: the folder that ffconvert wrote; or that of a split, a shard, a v1 file or a folder of those, with an empty `split`.
+        path: the folder that ffconvert wrote; or that of a split, a shard, a v1 file or a folder of
+            those, with an empty `split`.
         split: "train", "val", ...
         max_record_bytes: the longest record that is read; 0: 256 MiB.
-        checksums: False: those of records and fields are not compared. Those of the index always are.
+        checksums: False: only those of the index are compared, and not those of records.
 
     Raises:
         NotFoundError: there is no such folder or split (the message lists those there are).
         CorruptError: a shard is missing, damaged or another one than the manifest says.
         InvalidArgumentError: the conversion has not finished.
-        UnsupportedError: an address in a store, which ffkit reads; or a newer format.
-    """
+        UnsupportedError: an address in a store, which ffkit reads; or a newer format."""
 
     def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, checksums: bool = True, **of_ffkit: Any) -> None:
         for name in of_ffkit:
@@ -64,7 +67,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def from_files(cls, files: Iterable[PathLike], *, max_record_bytes: int = 0, checksums: bool = True) -> Dataset:
-        """Opens shards or v1 files, in this order, as one data set. They must have the same schema."""
+        """Opens shards or v1 files of the same schema, in this order, as one data set."""
         names = [os.fspath(file) for file in files]
         made = cls.__new__(cls)
         made._begin(_open.open_files(names, max_record_bytes or MAX_RECORD_BYTES), names, checksums)
@@ -88,7 +91,8 @@ class Dataset(Sequence[dict[str, Any]]):
             raise CorruptError(error.reason, shard.path, i) from None
 
     def __getitem__(self, index: Any) -> Any:
-        """Record `index`, counted from the end where negative, or the subset of a slice, of a sequence of numbers or of a mask. IndexError when out of range."""
+        """Record `index`, counted from the end where negative, or the subset of a slice, of a
+        sequence of numbers or of a mask. IndexError when out of range."""
         if isinstance(index, slice):
             return self.subset(range(*index.indices(len(self))))
         if isinstance(index, (list, range)) or getattr(index, "ndim", 0) > 0:
@@ -100,17 +104,18 @@ class Dataset(Sequence[dict[str, Any]]):
         return (self[i] for i in range(len(self)))
 
     def field(self, index: int, name: str) -> Any:
-        """One field of record `index`, as in `ds[index]`. Reads its bytes alone where the record is not compressed. KeyError without it."""
+        """One field of record `index`, as in `ds[index]`. Reads its bytes alone where the record is
+        not compressed. KeyError without it."""
         field_of(self.schema, name)
         shard, i = self._place(index)
         return self._value(name, shard.field(i, list(self.schema).index(name), self._checksums), shard, i)
 
     def column(self, name: str) -> Any:
-        """All values of a field with a column, in record order: numpy.ndarray [len] i64, f64 or of u64 fields u64, or a list of str. Reads no records.
+        """All values of a field with a column, in record order: numpy.ndarray [len] i64, f64 or of
+        u64 fields u64, or a list of str. Reads no records.
 
         Raises:
-            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column.
-        """
+            FieldNotFoundError: (a KeyError) the field is missing, or not kept as a column."""
         field = field_of(self.schema, name)
         parts = [self._open.shard(number).column(name) for number in range(len(self._open.files))]
         if field.type == "string":
@@ -121,13 +126,12 @@ class Dataset(Sequence[dict[str, Any]]):
         return numbers if self._chosen is None else numbers[numpy.array(self._chosen, numpy.int64)]
 
     def subset(self, indices: Iterable[int]) -> Dataset:
-        """The records with these numbers, in this order; numbers may repeat, and negative ones count from the end. A mask, which has True or False for each record, chooses
-        those with True.
+        """The records with these numbers, in this order; numbers may repeat, and negative ones
+        count from the end. A mask has True or False for each record.
 
         Raises:
-            InvalidArgumentError: (a ValueError) a number is out of range, or a mask of another length.
-            TypeError: for what is neither a number nor a mask, such as floats.
-        """
+            InvalidArgumentError: (a ValueError) a number is out of range; a mask of wrong length.
+            TypeError: for what is neither a number nor a mask, such as floats."""
         size = len(self)
         if isinstance(indices, (str, bytes, Mapping)):
             raise TypeError(f"subset() takes numbers or a mask, not {type(indices).__name__}")
@@ -166,7 +170,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def class_ids(self) -> list[Union[int, str]]:
-        """What the same classes are called where the data came from, such as COCO's category ids; empty or as many."""
+        """The ids of the classes in the original data, such as COCO's category ids, or empty."""
         return self._open.manifest.class_ids
 
     @property
@@ -181,7 +185,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that identify the content and, of a subset, the choice and order of records: those of ffkit."""
+        """16 hex digits that identify the content and the order of records, as in ffkit."""
         whole = fingerprint(self._open.manifest.shards)
         if self._chosen is None:
             return whole
@@ -216,14 +220,14 @@ class Dataset(Sequence[dict[str, Any]]):
     def index_in_split(self, index: int) -> int:
         """The number in the whole split of record `index`."""
         if _is_bool(index):
-            raise TypeError(f"{index!r} is no number of a record; a mask has True or False for each of them")
+            raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
         number, size = operator.index(index), len(self)
         if not -size <= number < size:
             raise IndexError(f"record {number} of {size}")
         return number % size if self._chosen is None else self._chosen[number]
 
     def verify(self) -> list[Problem]:
-        """Reads all of the split, compares every checksum, and returns what is damaged; an empty list where all is whole."""
+        """Reads the whole split, compares every checksum, and returns a list of the damage."""
         if not isinstance(self._source, list):
             return [problem for check in check_splits(*self._source, self._open.max_record_bytes) for problem in check.problems]
         return [problem for file in self._source for check in check_splits(file, "", self._open.max_record_bytes) for problem in check.problems]
@@ -234,7 +238,7 @@ class Dataset(Sequence[dict[str, Any]]):
         only_in_ffkit("Dataset.chain()")
 
     def where(self, filter: str) -> NoReturn:
-        """Only in ffkit. Raises UnsupportedError, which says so; column() and subset() choose records, too."""
+        """Only in ffkit: raises UnsupportedError. column() and subset() choose records, too."""
         only_in_ffkit("Dataset.where()")
 
     def picture_sizes(self, field: str = "image") -> NoReturn:

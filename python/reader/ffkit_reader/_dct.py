@@ -1,8 +1,7 @@
-"""The dct code of a JPEG (DCT.md): the JPEG file of a code, to the byte. Checks what DCT.md's last section asks for.
+"""The dct code of a JPEG (DCT.md): the exact JPEG file of a code. Makes the checks of DCT.md.
 
     jpeg_of(code)                     the file
-    scan_of(Head(head), rows, 0)      the entropy-coded bytes of coefficients, for tests that make JPEGs
-"""
+    scan_of(Head(head), rows, 0)      entropy-coded bytes of coefficients, to make JPEGs in tests"""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Bits:
         return number - (1 << width) if width and number >> (width - 1) else number
 
     def finish(self) -> None:
-        check(self.size - self.at < 8 and self.value >> self.at == 0, "what stands behind the last number is not 0")
+        check(self.size - self.at < 8 and self.value >> self.at == 0, "what comes after the last number is not 0")
 
 
 Codes = dict[int, tuple[int, int]]
@@ -63,7 +62,7 @@ class Head:
         frame: dict[int, tuple[int, int]] = {}
         scan: list[tuple[int, int]] | None = None
         at = 2
-        check(data[:2] == b"\xff\xd8", "the head is no JPEG's")
+        check(data[:2] == b"\xff\xd8", "the head is not a JPEG's")
         while scan is None:
             check(data[at] == 0xFF, "a marker is missing")
             while data[at + 1] == 0xFF:
@@ -99,7 +98,8 @@ class Head:
 
 
 def scan_of(head: Head, rows: list[list[list[int]]], padding: int) -> bytes:
-    """`rows`: for each row of MCUs its blocks in the order of the scan, each as 64 coefficients in natural order. T.81, F.1.2."""
+    """`rows`: for each row of MCUs its blocks in the order of the scan, each as 64 coefficients in
+    natural order. T.81, F.1.2."""
     value, length = 1, 0  # all bits so far, below a 1
     out = bytearray()
 
@@ -182,7 +182,7 @@ def row_of(head: Head, widths: list[list[list[int]]], common: list[bytes], data:
         if escape & 63 == 63:
             check(escape == 63, "an escape of nothing")
             continue
-        check(number_of_block < num_blocks, "an escape is behind the row")
+        check(number_of_block < num_blocks, "an escape is after the row")
         place, number = escape >> 6 & 63, escape >> 12
         check(place > 0 and number != 0, "an escape of nothing")
         blocks[number_of_block][place] = number - (number >> 11 << 12)

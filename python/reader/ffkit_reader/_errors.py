@@ -6,14 +6,13 @@ from typing import Any, NoReturn, Optional
 
 
 class Error(RuntimeError):
-    """A failure of this package. Its text is one sentence that names the file, the reason and the remedy.
+    """A failure of this package. Its text names the file, the reason and the remedy.
 
     Attributes:
         message: the sentence.
         code: "not_found", "corrupt", "io", "invalid_argument" or "unsupported".
         path: file or folder, or None.
-        record: number of the record in `path`, or None.
-    """
+        record: number of the record in `path`, or None."""
 
     code: str = "invalid_argument"
 
@@ -45,7 +44,7 @@ class UnsupportedError(Error):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The caller asked for something that makes no sense: a ValueError too."""
+    """An argument is invalid. It is also a ValueError."""
 
     code = "invalid_argument"
 

@@ -1,4 +1,5 @@
-"""Bytes of files. A file is opened for each read: nothing stays open, so any number of shards, threads and processes may read."""
+"""Bytes of files. A file is opened for each read: nothing stays open, so any number of shards,
+threads and processes may read."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def listed(file: str, shard: Any) -> Listed:
 
 
 def shard_difference(shard: Any, expected: Listed, schema: Schema) -> str:
-    """What an open shard has otherwise than its manifest says, in words; empty where it is the one."""
+    """The difference of an open shard from its manifest, in words; empty if there is none."""
     found = (shard.num_records, shard.file_bytes, shard.checksum)
     if found != (expected.num_records, expected.file_bytes, expected.checksum):
         return (
@@ -88,13 +88,13 @@ def _leads_out(name: str) -> bool:
 
 def _texts(value: Any, key: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise CorruptError(f"'{key}' is no list of texts")
+        raise CorruptError(f"'{key}' is not a list of texts")
     return value
 
 
 def _facts(value: Any, key: str) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
-        raise CorruptError(f"'{key}' is no object of texts")
+        raise CorruptError(f"'{key}' is not an object of texts")
     return dict(sorted(value.items()))
 
 
@@ -132,7 +132,7 @@ def _manifest_of(text: bytes) -> Manifest:
         raise CorruptError(f"the split is called {split!r}, which leads out of the data set")
     ids = whole.get("class_ids", [])
     if not isinstance(ids, list) or not all(isinstance(item, (int, str)) and not isinstance(item, bool) for item in ids):
-        raise CorruptError("'class_ids' is no list of whole numbers and texts")
+        raise CorruptError("'class_ids' is not a list of whole numbers and texts")
     if not isinstance(whole["shards"], list):
         raise CorruptError("'shards' is not a list")
     manifest = Manifest(
@@ -150,7 +150,7 @@ def _manifest_of(text: bytes) -> Manifest:
     if len(names) != len(manifest.shards):
         raise CorruptError("a shard is listed twice")
     if whole["num_records"] != manifest.num_records:
-        raise CorruptError("num_records is not the sum over the shards")
+        raise CorruptError("num_records is not the sum of the shards")
     for what, values in (("names", manifest.class_names), ("ids", manifest.class_ids)):
         if values and len(values) != len(manifest.classes):
             raise CorruptError(f"{len(values)} class {what} for {len(manifest.classes)} classes")

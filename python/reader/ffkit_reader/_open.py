@@ -1,4 +1,4 @@
-"""Finds and opens what a path stands for: the folder of a data set or of a split, a shard, or FFRecord v1 files."""
+"""Opens a path: the folder of a data set or of a split, a shard, or FFRecord v1 files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_listed(path: str, expected: Listed, manifest: Manifest, max_record_byte
 
 @dataclass
 class OpenSplit:
-    """A split: its manifest, which is made up for single files, and its shards, of which the first 512 stay open."""
+    """A split: its manifest (computed for single files) and its shards; the first 512 stay open."""
 
     path: str
     manifest: Manifest
@@ -74,7 +74,7 @@ def _refuse_if_marked(folder: str) -> None:
     kind, command = ((re.findall(rf"^{key} (.*)$", text, re.M) or [""])[0] for key in ("kind", "command"))
     if kind == "split":
         raise InvalidArgumentError(
-            f"the program that writes this split has not finished ({_MARKER} is there); wait for it or, when it was stopped, run it again", folder
+            f"the program that writes this split has not finished ({_MARKER} is there); wait for it, or run it again if it was stopped", folder
         )  # fmt: skip
     remedy = f"finish it with: {command}" if command else "run the same ffconvert command again with --resume"
     raise InvalidArgumentError(f"the conversion that made this folder has not finished ({_MARKER} is there); {remedy}", folder)
@@ -108,8 +108,7 @@ def splits(path: Any) -> list[str]:
 
     Raises:
         NotFoundError: there is no such folder.
-        UnsupportedError: `path` is an address in a store, which ffkit reads.
-    """
+        UnsupportedError: `path` is an address in a store, which ffkit reads."""
     folder = os.fspath(path)
     require_local(folder)
     if not os.path.isdir(folder):
@@ -148,13 +147,13 @@ def _meta_of(file: str) -> Optional[tuple[list[str], list[int]]]:
         except (KeyError, TypeError) as error:
             raise CorruptError(f"has no classes and targets ({error})", path) from None
         if not all(type(name) is str for name in classes) or not all(type(label) is int for label in targets):
-            raise CorruptError("has classes that are no texts, or targets that are no numbers", path)
+            raise CorruptError("has classes that are not texts, or targets that are not numbers", path)
         return list(classes), list(targets)
     return None
 
 
 def _agrees(shards: list[_v1.AnyShard], targets: list[int]) -> bool:
-    """Whether as many records as there are targets have these labels, by some of them, evenly spread."""
+    """Whether the records have these labels: as many, and equal in evenly spread samples."""
     total = sum(shard.num_records for shard in shards)
     if total != len(targets):
         return False
@@ -222,7 +221,7 @@ def _not_found(path: str, split: str) -> NotFoundError:
     found = splits(path)
     if not found:
         return NotFoundError("is not a data set: there is no manifest.json in it or in its folders, and no FFRecord v1 file", path)
-    wish = f"there is no split '{split}'" if split else "say which split is meant"
+    wish = f"there is no split '{split}'" if split else "name the split that you mean"
     return NotFoundError(f"{wish}; the data set has {', '.join(found)}", path)
 
 
@@ -254,6 +253,6 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
         if own == split:
             return _open_split(path, max_record_bytes)
         raise NotFoundError(
-            f"is the folder of the split '{own}' alone, and there is no split '{split}' in it; give the folder of the data set, such as the one above it", path
+            f"is the folder of the split '{own}', not of a data set, so it has no split '{split}'; give the folder of the data set, usually the one above", path
         )  # fmt: skip
     raise _not_found(path, split)

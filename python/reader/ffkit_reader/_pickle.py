@@ -1,4 +1,4 @@
-"""Pickles of plain values. Nothing that a pickle names is imported or called but OrderedDict, so a file cannot run code."""
+"""Pickles of plain values. Only OrderedDict is imported and called, so a file cannot run code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
             return collections.OrderedDict
-        raise UnsupportedError(f"the pickle refers to {module}.{name}; only plain values are read here")
+        raise UnsupportedError(f"the pickle refers to {module}.{name}; ffkit reads only plain values")
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        raise UnsupportedError("the pickle refers to something outside of it; only plain values are read here")
+        raise UnsupportedError("the pickle refers to something outside of it; ffkit reads only plain values")
 
 
 def plain_value(data: bytes) -> Any:
-    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError and, for other things, UnsupportedError."""
+    """Numbers, texts, bytes, lists, tuples and dicts. Raises CorruptError, UnsupportedError."""
     file = io.BytesIO(data)
     try:
         value = _Plain(file).load()

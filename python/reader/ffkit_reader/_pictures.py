@@ -47,7 +47,7 @@ def _pnm(data: bytes) -> Size:
 
 
 def picture_size(data: bytes) -> tuple[str, Size]:
-    """The encoding ("unknown" of what is none) and width and height, None where they cannot be read."""
+    """The encoding (or "unknown"), width and height; None if they cannot be read."""
     try:
         if data.startswith(b"\xff\xd8\xff"):
             return "jpeg", _jpeg(data, 2)

@@ -19,12 +19,13 @@ class Field:
     """The type of one field of the records.
 
     Attributes:
-        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of `dtype`, with a shape of their own in every
-            record), "image" (an encoded picture: JPEG, PNG, ...) or "list" (of `item`).
-        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32" or "f64".
-        column: of scalars and strings: also kept in the index, so that columns are read without records.
-        item: of lists: "bytes", "string", "image" or "tensor".
-    """
+        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of
+            `dtype`, with a shape of their own in every record), "image" (an encoded picture: JPEG,
+            PNG, ...) or "list" (of `item`).
+        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
+            "u64", "i64", "f16", "bf16", "f32" or "f64".
+        column: of scalars and strings: values are in the index, too.
+        item: of lists: "bytes", "string", "image" or "tensor"."""
 
     type: str
     dtype: Optional[str] = None
@@ -45,7 +46,7 @@ def is_integer(field: Field) -> bool:
 
 def _known(value: Any, known: tuple[str, ...], what: str) -> str:
     if not isinstance(value, str):
-        raise CorruptError(f"the {what} of a field is no text")
+        raise CorruptError(f"the {what} of a field is not text")
     if value not in known:
         raise UnsupportedError(f"unknown {what} '{value}'; known are {', '.join(known)}; use a newer ffkit-reader")
     return value

@@ -66,10 +66,10 @@ def _count(json_object: Any, key: str) -> int:
 
 
 class Shard:
-    """Opening reads header, trailer and catalog; `record()` reads a page of the index and the record.
+    """Opening reads header, trailer and catalog; `record()` a page of the index and the record.
 
-    Attributes: path, schema, num_records, file_bytes, record_bytes (stored), raw_bytes (before compression), checksum (of the catalog).
-    """
+    Attributes: path, schema, num_records, file_bytes, record_bytes (stored), raw_bytes (before
+        compression), checksum (of the catalog)."""
 
     version = 2
 
@@ -118,7 +118,7 @@ class Shard:
     def _read_header(self) -> None:
         header = read_at(self.path, 0, _HEADER)
         if header[:8] != MAGIC:
-            raise self._corrupt("is neither an ffkit shard, for it does not begin with the magic number, nor an FFRecord v1 file")
+            raise self._corrupt("is neither an ffkit shard (it does not begin with the magic number) nor an FFRecord v1 file")
         major, minor, alignment, flags = struct.unpack_from("<4I", header, 8)
         self._check_major(major)
         self._check_crc(header[:4092], struct.unpack_from("<I", header, 4092)[0], "the header")
@@ -254,7 +254,8 @@ class Shard:
         return self._unpack(i, entry, stored)
 
     def record(self, i: int, check: bool = True, check_fields: bool = False) -> list[Optional[bytes]]:
-        """The bytes of each field of record `i`, None of a null one. `check`: the record's checksum is compared; `check_fields`: that of each field."""
+        """The bytes of each field of record `i`, None of a null one. `check`: the record's checksum
+        is compared; `check_fields`: that of each field."""
         data = self._record_bytes(i, check)
         places = self._places(data, i)
         if places[-1][1] != len(data):
@@ -264,7 +265,8 @@ class Shard:
         return [None if is_null else data[begin:end] for begin, end, is_null in places]
 
     def _places(self, table: bytes, i: int, size: Optional[int] = None) -> list[tuple[int, int, bool]]:
-        """Begin, end and whether it is null of each field, from the table at the begin of a record of `size` bytes, which are `table` without."""
+        """Begin, end and whether it is null of each field, from the table at the begin of a record
+        of `size` bytes, which are `table` without."""
         num_fields = len(self.schema)
         size = len(table) if size is None else size
         end = align8(12 * num_fields)
@@ -286,7 +288,8 @@ class Shard:
             raise self._corrupt(f"field '{list(self.schema)[position]}' is damaged: its CRC-32C is {crc:08x}, expected {expected:08x}", i)
 
     def field(self, i: int, position: int, check: bool = True) -> Optional[bytes]:
-        """The bytes of one field of record `i`, None when it is null. Reads the table and the field alone where the record is not compressed."""
+        """The bytes of one field of record `i`, None when it is null. Reads the table and the field
+        alone where the record is not compressed."""
         entry = self.entry(i)
         if entry.codec != 0:
             return self.record(i, check)[position]

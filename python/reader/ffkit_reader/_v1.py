@@ -38,7 +38,8 @@ def looks_like_v1(path: str) -> bool:
 
 
 class V1File:
-    """A file of FFRecord v1, as Shard has it. `schema`: PICTURES, IMAGENET or RAW; None: what the first undamaged record shows. Pickles of other values are RAW."""
+    """An FFRecord v1 file, with Shard's members. `schema`: PICTURES, IMAGENET or RAW; None: from
+    the first undamaged record. Pickles of other values are RAW."""
 
     version = 1
 
@@ -57,7 +58,7 @@ class V1File:
     def _read_header(self) -> None:
         stored, count = struct.unpack("<Iq", read_at(self.path, 0, _FIXED))
         if not 0 <= count <= (self.file_bytes - _FIXED) // _FOR_EACH:
-            raise self._corrupt(f"is no FFRecord file: it claims {count} records")
+            raise self._corrupt(f"is not an FFRecord file: it claims {count} records")
         header_bytes = _FIXED + _FOR_EACH * count
         header = read_at(self.path, 0, header_bytes)
         self.checksum = zlib.crc32(header[4:])
@@ -70,7 +71,7 @@ class V1File:
             raise self._corrupt(f"the header is damaged: CRC-32 is {self.checksum:08x}, expected {stored:08x}")
         ends = [header_bytes, *self.offsets.tolist(), self.file_bytes]
         if ends[:2] != [header_bytes] * 2 or any(b < a for a, b in zip(ends, ends[1:])):
-            raise self._corrupt("the header is damaged, or the file was cut off: its records do not lie behind one another up to its end")
+            raise self._corrupt("the header is damaged, or the file was cut off: its records do not lie after one another up to its end")
         self.record_bytes = self.raw_bytes = self.file_bytes - header_bytes
 
     def _find_schema(self) -> Schema:
@@ -106,13 +107,14 @@ class V1File:
         return data
 
     def record(self, i: int, check: bool = True, check_fields: bool = False) -> list[Optional[bytes]]:
-        """The bytes of each field of record `i`. `check_fields` is checked by `check`: fields have no checksums of their own."""
+        """The bytes of each field of record `i`. `check_fields` is checked by `check`: fields have
+        no checksums of their own."""
         data = self.payload(i, check or check_fields)
         if self.schema is RAW:
             return [data]
         if self.schema is PICTURES:
             if not _is_picture(data):
-                raise CorruptError("the record is no picture", self.path, i)
+                raise CorruptError("the record is not a picture", self.path, i)
             return [data]
         try:
             picture, label = _picture_and_label(data)
@@ -128,7 +130,7 @@ class V1File:
         return iter(())
 
     def column(self, name: str) -> Any:
-        """The labels, [num_records] i64: those of meta.pkl where they are believed; otherwise all records are read."""
+        """The labels, [num_records] i64: those of meta.pkl if correct, or all records'."""
         column_of(self.schema, name, self.path)
         if self.labels is not None:
             return self.labels
@@ -146,7 +148,7 @@ def _is_picture(data: bytes) -> bool:
 def _picture_and_label(data: bytes) -> tuple[bytes, int]:
     value = plain_value(data)
     if type(value) not in (tuple, list) or [type(item) for item in value] != [bytes, int] or not -(1 << 63) <= value[1] < 1 << 63:
-        raise CorruptError("the record is no pickle of image and label")
+        raise CorruptError("the record is not a pickle of image and label")
     return value[0], value[1]
 
 
@@ -157,8 +159,7 @@ class PackedFile:
     Attributes:
         path: its place in the folder, with "/" between names.
         record: the number of its record.
-        num_bytes: its length.
-    """
+        num_bytes: its length."""
 
     path: str
     record: int
@@ -190,29 +191,28 @@ class PackedFolder:
 
     Raises:
         NotFoundError: there is no such file.
-        CorruptError: it is no packed folder, or damaged.
-    """
+        CorruptError: it is no packed folder, or damaged."""
 
     def __init__(self, path: str, *, max_record_bytes: int = 0) -> None:
         if not looks_like_v1(path):
             raise CorruptError("is not an FFRecord v1 file", path)
         self._file = V1File(path, max_record_bytes or 256 << 20, RAW)
         if not is_packed_folder(path):
-            raise CorruptError("is no packed folder: its last record is not the tree of one", path)
+            raise CorruptError("is not a packed folder: its last record is not the tree of one", path)
         record = self._file.payload(self._file.num_records - 1)
         self.files: list[PackedFile] = []
         self.folders: list[str] = []
         try:
             tree = plain_value(record[len(_PACKED) :])
             if not isinstance(tree, Mapping):
-                raise CorruptError("it is no dict")
+                raise CorruptError("it is not a dict")
             self._walk(tree, "", set(), set(), self._file.sizes())
         except (CorruptError, UnsupportedError) as error:
             raise type(error)(f"the tree of the packed folder is broken: {error.reason}", path) from None
 
     def _walk(self, folder: Mapping[Any, Any], prefix: str, met: set[int], taken: set[int], sizes: list[int]) -> None:
         if id(folder) in met:
-            raise CorruptError(f"the folder '{prefix}' is another one's folder as well")
+            raise CorruptError(f"the folder '{prefix}' also belongs to another folder")
         met.add(id(folder))
         for name, value in folder.items():
             if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name or len(prefix + name) > 4096:

@@ -21,13 +21,14 @@ def align8(number: int) -> int:
 
 
 def text_of(data: bytes) -> str:
-    """As ffkit gives it: bytes that are no UTF-8 stay, as surrogates."""
+    """As ffkit gives it: bytes that are not UTF-8 stay, as surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def numbers_of(data: bytes, dtype: str) -> Any:
-    """The little-endian numbers in `data`, as an array of its own [count] of this machine's byte order. bf16 is ml_dtypes.bfloat16 where that
-    package is installed, as ffkit gives it, and otherwise float32 with the same values."""
+    """The little-endian numbers in `data`, as an array of its own [count] of this machine's byte
+    order. bf16 is ml_dtypes.bfloat16 where that package is installed, as ffkit gives it, and
+    otherwise float32 with the same values."""
     if dtype != "bf16":
         array = numpy.frombuffer(data, NUMPY_NAMES[dtype])
         return array.astype(array.dtype.newbyteorder("="))
@@ -110,7 +111,7 @@ def _content_of(kind: str, dtype: Any, data: bytes, jpegs: bool) -> Any:
 
 
 def value_of(name: str, field: Field, data: bytes, *, jpegs: bool = True) -> Any:
-    """The value of a field that is not null. With `jpegs` false, pictures in the dct code stay as they are stored."""
+    """The value of a field that is not null. With `jpegs` false, dct codes stay."""
     try:
         if field.type == "scalar":
             return scalar_of(field, data)

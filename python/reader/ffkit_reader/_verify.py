@@ -26,8 +26,7 @@ class Problem:
         file: the shard or manifest.
         record: its number in the file, or None of what is no record's.
         record_index: its number in the split, or None.
-        message: the sentence, which names file and record.
-    """
+        message: the sentence, which names file and record."""
 
     file: str
     record: Optional[int]
@@ -49,7 +48,8 @@ class SplitCheck:
 
 
 def _record_problem(shard: AnyShard, i: int) -> Optional[Error]:
-    """Raises NoModuleError: without a module for zstd nothing is known of a compressed record, which nobody is to take for damaged."""
+    """Raises NoModuleError: without a module for zstd nothing is known of a compressed record,
+    which nobody is to take for damaged."""
     try:
         for (name, kind), data in zip(shard.schema.items(), shard.record(i, check_fields=True)):
             if data is not None:
@@ -116,7 +116,8 @@ def _check_files(path: str, split: str, files: list[str], max_record_bytes: int)
 
 
 def check_splits(path: str, split: str, max_record_bytes: int) -> list[SplitCheck]:
-    """The split `split` of what `path` stands for, or all of them where `split` is empty. Raises an Error where there is nothing to check."""
+    """The split `split` of what `path` stands for, or all of them where `split` is empty. Raises an
+    Error where there is nothing to check."""
     require_local(path)
     if os.path.isdir(path):
         refuse_unfinished(path)

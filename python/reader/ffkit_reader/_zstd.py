@@ -1,4 +1,4 @@
-"""zstd frames, by whichever module for them is there: Python's own from 3.14 on, backports.zstd or zstandard."""
+"""zstd frames, by the module that is installed: compression.zstd, backports.zstd or zstandard."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def _module() -> tuple[str, Any]:
 
 
 def unpacker(dictionary: bytes) -> Unpack:
-    """A function from (frame, its content size) to the content. `dictionary` is empty without one. UnsupportedError where there is no module."""
+    """A function from (frame, its content size) to the content. `dictionary` is empty without one.
+    UnsupportedError where there is no module."""
     name, module = _module()
     failure: Any = getattr(module, "ZstdError")
     shared: Any = None

@@ -31,9 +31,7 @@ std::function<void(const std::string&)> Watched::note() {
 
 void Watched::run(const std::function<void()>& work) {
   std::exception_ptr failure;
-  const WaitCheck check([this](const Wait& wait) {
-    if (!wait.is_over && wait.waited >= kTimeToAnswer) throw_if_cancelled(&cancel_);
-  });
+  const WaitCheck check(ends_waits_once([this] { return is_cancelled(&cancel_); }));
   std::thread thread([&] {
     try {
       work();

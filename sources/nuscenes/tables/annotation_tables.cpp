@@ -86,13 +86,9 @@ class AnnotationReader {
                        count_of(row, "num_lidar_pts"),
                        count_of(row, "num_radar_pts"),
                        visibility_of(row)};
-          row.numbers("translation", std::span(a.box).first(3));
-          row.numbers("size", std::span(a.box).subspan(3, 3));
-          for (size_t i = 3; i < 6; ++i) {
-            if (a.box[i] <= 0)
-              row.refuse(fmt::format("'size' has {}, which is not above 0", a.box[i]));
-          }
-          row.rotation("rotation", std::span(a.box).last<4>());
+          row.numbers_or_nan("translation", std::span(a.box).first(3));
+          row.numbers_or_nan("size", std::span(a.box).subspan(3, 3));
+          row.numbers_or_nan("rotation", std::span(a.box).last(4));
           return a;
         },
         [&](const Annotation& a) {

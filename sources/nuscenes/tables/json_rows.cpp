@@ -1,7 +1,11 @@
 #include "nuscenes/tables/json_rows.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include <ffkit/nuscenes/geometry.h>
 
 #include "base/make_error.h"
 #include "numbers/json_numbers.h"
@@ -104,14 +108,16 @@ bool JsonRow::has(std::string_view key) const {
 void JsonRow::refuse(const std::string& what) const {
   std::string_view token;
   const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;
-  throw error_of(ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
-                 kUnpackAgain);
+  const std::string number = number_beyond_json(text_);
+  throw error_of(
+      ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
+      number.empty() ? kUnpackAgain : number + "; write the table again with a number there");
 }
 
 Token JsonRow::token(std::string_view key) const {
   Token token;
   if (const std::string_view value = text(key); !parse_token(value, token)) {
-    refuse(fmt::format("'{}' is '{}', which is no token of 32 hexadecimal digits", key, value));
+    refuse(fmt::format("'{}' is '{}', which is not a token of 32 hexadecimal digits", key, value));
   }
   return token;
 }
@@ -124,7 +130,7 @@ int64_t JsonRow::integer(std::string_view key) const {
   int64_t value = 0;
   const dom::element element = require(key);
   if (element.get_int64().get(value) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is no integer", key, json_excerpt(element)));
+    refuse(fmt::format("'{}' is {}, which is not an integer", key, json_excerpt(element)));
   }
   return value;
 }
@@ -142,7 +148,7 @@ std::string_view JsonRow::text(std::string_view key) const {
   std::string_view value;
   const dom::element element = require(key);
   if (element.get_string().get(value) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is no text", key, json_excerpt(element)));
+    refuse(fmt::format("'{}' is {}, which is not text", key, json_excerpt(element)));
   }
   return value;
 }
@@ -155,13 +161,14 @@ void JsonRow::numbers(std::string_view key, std::span<double> out) const {
   std::copy(values.begin(), values.end(), out.begin());
 }
 
+void JsonRow::numbers_or_nan(std::string_view key, std::span<double> out) const {
+  ffkit::numbers_or_nan(require(key), out);
+}
+
 void JsonRow::rotation(std::string_view key, std::span<double, 4> out) const {
   numbers(key, out);
-  double squared_length = 0;
-  for (const double value : out) squared_length += value * value;
-  // Also of numbers whose squares are 0 or infinite.
-  if (squared_length > 1e-12 && squared_length < 1e12) return;
-  refuse(fmt::format("'{}' has length {:g}, so it is no rotation", key, std::sqrt(squared_length)));
+  if (is_rotation({out[0], out[1], out[2], out[3]})) return;
+  refuse(fmt::format("'{}' is ({:g}), which is not a rotation", key, fmt::join(out, ", ")));
 }
 
 std::vector<double> JsonRow::matrix(std::string_view key) const {
@@ -182,14 +189,14 @@ std::vector<Token> JsonRow::tokens(std::string_view key) const {
   dom::array array;
   const dom::element element = require(key);
   if (element.get_array().get(array) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is no list of tokens", key, json_excerpt(element)));
+    refuse(fmt::format("'{}' is {}, which is not a list of tokens", key, json_excerpt(element)));
   }
   std::vector<Token> tokens;
   for (const dom::element item : array) {
     std::string_view value;
     Token token;
     if (item.get_string().get(value) != simdjson::SUCCESS || !parse_token(value, token)) {
-      refuse(fmt::format("'{}' has {}, which is no token", key, json_excerpt(item)));
+      refuse(fmt::format("'{}' has {}, which is not a token", key, json_excerpt(item)));
     }
     tokens.push_back(token);
   }
@@ -257,7 +264,7 @@ void JsonChunks::scan(JsonChunk& chunk, size_t num_bytes) {
 
 void JsonChunks::fail_at(const JsonChunk& chunk, size_t position, const std::string& what) const {
   throw Error(
-      ErrorCode::corrupt, fmt::format("is no table of nuScenes: {}; {}", what, kUnpackAgain),
+      ErrorCode::corrupt, fmt::format("is not a table of nuScenes: {}; {}", what, kUnpackAgain),
       {.path = file_.path().string(), .offset = chunk.offset + static_cast<int64_t>(position)});
 }
 

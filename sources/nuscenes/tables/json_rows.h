@@ -81,8 +81,9 @@ inline constexpr const char* kUnpackAgain = "unpack the metadata (v1.0-*_meta.tg
 // member.
 class JsonRow {
  public:
-  // `object` must live as long as the row.
-  explicit JsonRow(const simdjson::dom::object& object) : object_(object) {}
+  // `object` and `text`, which it was parsed from, must live as long as the row.
+  JsonRow(const simdjson::dom::object& object, std::string_view text)
+      : object_(object), text_(text) {}
 
   bool has(std::string_view key) const;
   Token token(std::string_view key) const;
@@ -93,6 +94,8 @@ class JsonRow {
   std::string_view text(std::string_view key) const;  // lives as long as the row
   // Exactly out.size() finite numbers.
   void numbers(std::string_view key, std::span<double> out) const;
+  // Those of an item, which may be bad: what is no number is NaN.
+  void numbers_or_nan(std::string_view key, std::span<double> out) const;
   // Four finite numbers, qw, qx, qy, qz, of a length that can be brought to 1.
   void rotation(std::string_view key, std::span<double, 4> out) const;
   // As many numbers as there are: of calibrated_sensor's camera_intrinsic, [[..], [..], [..]] or
@@ -107,6 +110,7 @@ class JsonRow {
   simdjson::dom::element require(std::string_view key) const;
 
   const simdjson::dom::object& object_;
+  const std::string_view text_;
 };
 
 // Whole rows of the file, as text.
@@ -145,21 +149,19 @@ void parse_row(simdjson::dom::parser& parser, const std::filesystem::path& path,
     return ErrorContext{.path = path.string(),
                         .offset = chunk.offset + static_cast<int64_t>(where.first)};
   };
+  const std::string_view text(chunk.text.data() + where.first, where.second);
+  simdjson::dom::element value;
   simdjson::dom::object object;
-  const auto error =
-      parser.parse(chunk.text.data() + where.first, where.second, false).get_object().get(object);
+  auto error = parse_as_python(parser, text, value);
+  if (error == simdjson::SUCCESS) error = value.get_object().get(object);
   if (error != simdjson::SUCCESS) {
-    const std::string_view row(chunk.text.data() + where.first, where.second);
-    const std::string beyond = number_beyond_json(row);
     throw Error(ErrorCode::corrupt,
-                beyond.empty() ? fmt::format("a row is no JSON: {}; {}",
-                                             simdjson::error_message(error), kUnpackAgain)
-                               : "a row has a value that is no number: " + beyond +
-                                     "; write the table again with a number there",
+                fmt::format("a row is not valid JSON: {}; {}", simdjson::error_message(error),
+                            kUnpackAgain),
                 context());
   }
   try {
-    use(JsonRow(object));
+    use(JsonRow(object, text));
   } catch (const Error& failure) {
     throw failure.within(context());
   }

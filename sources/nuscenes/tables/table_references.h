@@ -32,7 +32,7 @@ class TableFile {
     const bool goes_up =
         std::ranges::any_of(file, [](const fs::path& part) { return part == ".."; });
     if (filename.empty() || file.is_absolute() || goes_up) {
-      refuse(row, fmt::format("'filename' is '{}', which is no file in the data set", filename));
+      refuse(row, fmt::format("'filename' is '{}', which is not a file in the data set", filename));
     }
   }
 

@@ -55,8 +55,6 @@ void make_imagenet_seeds(const fs::path& folder) {
   write_file(folder / "fuzz_meta_mat" / "compressed", compressed_mat(mat));
   const fs::path lists = folder / "fuzz_imagenet_lists";
   write_file(lists / "mapping", "mn01443537 goldfish\nn01440764 tench, Tinca tinca\n");
-  write_file(lists / "val_annotations",
-             "tval_0.JPEG\tn03444034\t0\t32\t44\t62\nval_1.JPEG\tn04067472\n");
   write_file(lists / "val_solution",
              "vImageId,PredictionString\nILSVRC2012_val_00000001,n01440764 1 2 3 4 \n"
              "ILSVRC2012_val_00000002,n01484850 1 2 3 4 n01484850 5 6 7 8 \r\n");

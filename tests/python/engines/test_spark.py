@@ -135,7 +135,7 @@ def test_what_is_refused(spark, df, tmp_path):
     folder = str(tmp_path / "set")
     df.write.format("ffkit").mode("append").save(folder)
     for options, mode, words in (({}, "append", "already holds a split"), ({}, "overwrite", "overwrites nothing"), ({"nonsense": "1"}, "append", "there is no option nonsense"),
-                                 ({"zstd": "much"}, "append", "which is no JSON"), ({"fix_odd": "1"}, "append", "expected true or false")):  # fmt: skip
+                                 ({"zstd": "much"}, "append", "which is not valid JSON"), ({"fix_odd": "1"}, "append", "expected true or false")):  # fmt: skip
         with pytest.raises(Exception, match=words):
             df.write.format("ffkit").mode(mode).options(**options).save(folder)
     with pytest.raises(Exception, match="there is no option"):

@@ -213,12 +213,12 @@ def test_streamings_own_shards_have_the_same_bytes(tmp_path):
 
 def test_class_folders_are_one_a_class(tmp_path):
     """Classes of one name stay two, and a name with a slash is one folder; classes.txt gives the labels back."""
-    classes = ["crane", "a/b", "crane", "aardvark"]
+    classes = ["crane", "a/b", "crane", "aardvark", "..", ".git"]
     with ffkit.Writer(tmp_path / "set", classes=classes) as writer:
-        for number in range(8):
-            writer.write({"image": picture(number), "label": number % 4, "id": f"{number}.JPEG"})
+        for number in range(12):
+            writer.write({"image": picture(number), "label": number % 6, "id": f"{number}.JPEG"})
     result = export(tmp_path / "set", tmp_path / "out", "imagefolder")
-    folders = ["crane", "a_b", "crane-2", "aardvark"]
+    folders = ["crane", "a_b", "crane-2", "aardvark", "_.", "_git"]
     assert sorted(path.name for path in (tmp_path / "out/train").iterdir()) == sorted(folders)
     assert (tmp_path / "out/classes.txt").read_text().splitlines() == folders
     assert any("class 1, 'a/b', is 'a_b'; class 2, 'crane', is 'crane-2'" in note for note in result["splits"][0]["notes"])
@@ -226,8 +226,8 @@ def test_class_folders_are_one_a_class(tmp_path):
     assert result["way_back"].endswith(f"--classes {tmp_path / 'out/classes.txt'}")
     ffkit.convert.folder(tmp_path / "out", tmp_path / "back", classes=tmp_path / "out/classes.txt")
     labels = {record["id"].split("/")[-1]: record["label"] for record in ffkit.Dataset(tmp_path / "back", "train")}
-    assert labels == {f"{number}.JPEG": number % 4 for number in range(8)}
+    assert labels == {f"{number}.JPEG": number % 6 for number in range(12)}
     pytest.importorskip("pyarrow")
     ffkit.Dataset(tmp_path / "set", "train").to_parquet(tmp_path / "parquet")
     ffkit.convert.parquet(tmp_path / "parquet", tmp_path / "from_parquet")
-    assert ffkit.Dataset(tmp_path / "from_parquet", "train").classes == ["crane", "a/b", "crane-2", "aardvark"]
+    assert ffkit.Dataset(tmp_path / "from_parquet", "train").classes == ["crane", "a/b", "crane-2", "aardvark", "..", ".git"]

@@ -243,7 +243,7 @@ def test_an_index_that_was_edited_and_a_missing_chunk(tmp_path):
     assert [record["0"] for record in ffkit.Dataset(tmp_path / "fewer", "train")] == [*range(17), *range(20, 30)]
     edited["chunks"][1]["chunk_size"] = 11
     index.write_text(json.dumps(edited))
-    with pytest.raises(Refused, match="has 10 samples, but 11 by index.json"):
+    with pytest.raises(Refused, match="has 10 samples, but 11 according to index.json"):
         convert(tmp_path / "chunks", tmp_path / "more")
     (tmp_path / "chunks" / "chunk-0-2.bin").unlink()
     with pytest.raises(Refused, match="1 of 3 files that index.json lists are not there, 'chunk-0-2.bin'"):
@@ -255,7 +255,7 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
     index = tmp_path / "chunks" / "index.json"
     made = index.read_text()
     for key, value, expected in [("encryption", {"level": "sample"}, "encrypted"), ("item_loader", "ParquetLoader", "item loader 'ParquetLoader'"), ("compression", "lz4", "compression 'lz4'"),
-                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine': it is none of LitData's own")]:
+                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine': LitData does not define it")]:
         edited = json.loads(made)
         edited["config"][key] = value
         index.write_text(json.dumps(edited))

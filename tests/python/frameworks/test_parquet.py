@@ -387,7 +387,7 @@ def test_plain_columns(tmp_path):
 def test_the_largest_sample_counts_lists(tmp_path):
     rows = {"x": [1, 2, 3, 4], "texts": [["a"], ["b" * 700] * 2, [], ["c"]], "numbers": [[1], [2], list(range(200)), []]}
     pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "set.parquet")
-    with pytest.raises(ffkit.Error, match="has 1408 bytes, and a sample may have 1024"):
+    with pytest.raises(ffkit.Error, match="has 1408 bytes, but a sample may have at most 1024"):
         ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024)
     ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024, bad_samples="skip")
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]

@@ -72,6 +72,60 @@ def test_types_that_differ_are_refused_by_both_names(tmp_path):
         assert [r["t"] for r in ffkit.Dataset(tmp_path / f"set {turn}", split="train")] == [a[0] for a in arrays]
 
 
+def test_a_list_of_fixed_size_means_nothing_without_one_of_its_items(tmp_path):
+    """Its field is null, and the row stays; in a list of such lists, the item goes."""
+    pair, box = pyarrow.list_(pyarrow.float32(), 2), pyarrow.list_(pyarrow.float32(), 4)
+    tensor = pyarrow.fixed_shape_tensor(pyarrow.float32(), (2, 2))
+    good = [1.0, 2.0, 3.0, 4.0]
+    pyarrow.parquet.write_table(pyarrow.table({
+        "xy": pyarrow.array([[1.0, 2.0], [3.0, None], None], pair),
+        "words": pyarrow.array([["a", None], ["b", "c"], None], pyarrow.list_(pyarrow.string(), 2)),
+        "pictures": pyarrow.array([[picture(1), None], [picture(2), picture(3)], None], pyarrow.list_(pyarrow.binary(), 2)),
+        "tensor": pyarrow.ExtensionArray.from_storage(tensor, pyarrow.array([good, [1.0, None, 3.0, 4.0], None], box)),
+        "boxes": pyarrow.array([[good, [1.0, None, 3.0, 4.0]], [], None], pyarrow.list_(box)),
+        "of one": pyarrow.array([{"a": [1.0, None], "b": [3.0, 4.0]}, None, None], pyarrow.struct([("a", pair), ("b", pair)])),
+    }), tmp_path / "a.parquet")  # fmt: skip
+    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="sequential")
+    assert summary.splits[0].num_records == 3 and summary.reported == {"left out of its record": 6}
+    records = list(ffkit.Dataset(tmp_path / "set", split="train"))
+    assert [None if r["xy"] is None else r["xy"].tolist() for r in records] == [[1, 2], None, None]
+    assert [r["words"] for r in records] == [None, ["b", "c"], None]
+    assert [None if r["pictures"] is None else len(r["pictures"]) for r in records] == [None, 2, None]
+    assert [None if r["tensor"] is None else r["tensor"].tolist() for r in records] == [[[1, 2], [3, 4]], None, None]
+    assert [None if r["boxes"] is None else r["boxes"].tolist() for r in records] == [[good], [], None]
+    assert records[0]["of one/a"] is None and records[0]["of one/b"].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_an_empty_list_of_nothing_is_an_empty_list(tmp_path, turn):
+    """As a writer makes it of rows that are all without boxes, in one file of several."""
+    others = {
+        "numbers": ([[1, 2]], [1, 2]), "boxes": ([[[1.0, 2.0, 3.0, 4.0]]], [[1, 2, 3, 4]]), "ragged": ([[[1.0], [2.0, 3.0]]], [[1], [2, 3]]),
+        "words": ([["a"]], ["a"]), "pictures": ([[picture(1)]], [picture(1)]), "objects": ([[{"box": [1.0], "label": 3}]], None),
+    }  # fmt: skip
+    empty = {name: pyarrow.array([[], None, [None]], pyarrow.list_(pyarrow.null())) for name in others if name != "objects"}
+    objects = pyarrow.list_(pyarrow.struct([("box", pyarrow.null()), ("label", pyarrow.null())]))
+    tables = [pyarrow.table({**empty, "objects": pyarrow.array([[], None, []], objects)}), pyarrow.table({name: values for name, (values, _) in others.items()})]
+    (tmp_path / "src").mkdir()
+    for number, table in enumerate(tables[::turn]):
+        pyarrow.parquet.write_table(table, tmp_path / "src" / f"train-{number}.parquet")
+    summary = ffkit.convert.parquet(tmp_path / "src", tmp_path / "set", order="sequential")
+    assert summary.reported == {"left out of its record": 5}
+
+    def plain(value):
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return value.tolist() if isinstance(value, numpy.ndarray) else value
+
+    records = [{name: plain(value) for name, value in r.items()} for r in ffkit.Dataset(tmp_path / "set", split="train")]
+    full = records.pop(0 if turn < 0 else 3)
+    for name, (_, value) in others.items():
+        names = [name] if value is not None else ["objects/box", "objects/label"]
+        assert value is None or full[name] == value
+        assert all([r[one] for r in records] == [[], None, []] for one in names), name
+    assert ffkit.Dataset(tmp_path / "set", split="train")[0 if turn > 0 else 1]["boxes"].shape == (0, 4)
+
+
 def test_nulls_in_lists_cost_their_items(tmp_path):
     """Of structs, whether as a list of them or as Hugging Face's struct of lists, the whole item, so that boxes and labels stay together."""
     box, other = [0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]

@@ -93,7 +93,7 @@ def test_contents_decide(tmp_path):
     assert len(ffkit.Dataset(tmp_path / "dst", "train")) == 3
     with pa.ipc.new_file(str(tmp_path / "b.parquet"), table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(ffkit.Error, match="is an Arrow file, and no parquet file; let its name end in .arrow"):
+    with pytest.raises(ffkit.Error, match="is an Arrow file, not a parquet file; let its name end in .arrow"):
         converted(tmp_path / "b.parquet", tmp_path / "other")
 
 

@@ -116,13 +116,13 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     dataset = ffkit.Dataset(tmp_path / "set", "train")
     with pytest.raises(ffkit.UnsupportedError, match="the label is 2, but there are 2 classes, .*; give classes=False"):
         dataset.to_parquet(tmp_path / "out", progress=False)
-    with pytest.raises(ffkit.InvalidArgumentError, match="field 'rows': an array of 1 dimensions stands behind one of 2"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="field 'rows': an array of 1 dimensions comes after one of 2"):
         dataset.to_parquet(tmp_path / "out", classes=False, progress=False)
     assert not (tmp_path / "out").exists()
     first = dataset.subset([0])
     exported(first, tmp_path / "out")
     before = (tmp_path / "out/train-00000-of-00001.parquet").read_bytes()
-    with pytest.raises(ffkit.InvalidArgumentError, match="train-00000-of-00001.parquet: is there already, and nothing is overwritten"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="train-00000-of-00001.parquet: exists already, and nothing is overwritten"):
         first.to_parquet(tmp_path / "out", progress=False)
     assert (tmp_path / "out/train-00000-of-00001.parquet").read_bytes() == before
     exported(first, tmp_path / "out", name="other")

@@ -240,7 +240,7 @@ def test_transforms_of_self_supervised_learning_are_mapped():
         ("RandomSolarize.*threshold is 300", [transforms.Resize((8, 8)), transforms.RandomSolarize(300)]),
         ("ColorJitter.*after Grayscale of one channel", [transforms.Resize((8, 8)), transforms.Grayscale(), transforms.ColorJitter(0.4)]),
         ("RandomRotation.*is geometry", [transforms.Resize((8, 8)), transforms.RandomApply([transforms.GaussianBlur(3), transforms.RandomRotation(3)])]),
-        ("RandomChoice.*ToTensor in it is no augmentation", [transforms.Resize((8, 8)), transforms.RandomChoice([transforms.RandomInvert(), transforms.ToTensor()])]),
+        ("RandomChoice.*ToTensor in it is not an augmentation", [transforms.Resize((8, 8)), transforms.RandomChoice([transforms.RandomInvert(), transforms.ToTensor()])]),
         ("RandomApply.*it has no transforms", [transforms.Resize((8, 8)), transforms.RandomApply([])]),
         ("RandomInvert.*before", [transforms.Resize((8, 8)), transforms.ToTensor(), transforms.RandomInvert()]),
         ("Lambda", [transforms.Lambda(lambda x: x)]),

@@ -146,6 +146,30 @@ def test_flips_and_padding(data: ffkit.Dataset) -> None:
     _check_all(data, [ffkit.RandomHorizontalFlip(0.0), ffkit.RandomVerticalFlip(0.0)], lambda one: one)
 
 
+@pytest.mark.parametrize("other", [ffkit.Pad(4), ffkit.CenterCrop((260, 300)), ffkit.RandomHorizontalFlip(1.0)])
+def test_boxes_are_cut_at_each_canvas_that_pads(data: ffkit.Dataset, other: object) -> None:
+    """Also where both paddings become one operation on pixels."""
+
+    def theirs(one: object) -> object:
+        one = F.pad(one, 3)
+        if isinstance(other, ffkit.RandomHorizontalFlip):
+            one = F.horizontal_flip(one)
+        return F.pad(one, 4) if not isinstance(other, ffkit.CenterCrop) else one
+
+    steps = [ffkit.Pad(3), other] if not isinstance(other, ffkit.RandomHorizontalFlip) else [ffkit.Pad(3), other, ffkit.Pad(4)]
+    batch = _batch(data, [*steps, ffkit.Resize(SIZE)], {"boxes": ffkit.BoxesField(min_size=0)})
+    for i, sample in enumerate(samples()):
+        boxes = theirs(tv_inputs(sample)[2])
+        width, height = SIZES[i][0] + 6, SIZES[i][1] + 6
+        if isinstance(other, ffkit.CenterCrop):
+            left, top = (300 - width) // 2, (260 - height) // 2
+            boxes = F.pad(boxes, [left, top, 300 - width - left, 260 - height - top])
+        edges = F.convert_bounding_box_format(F.clamp_bounding_boxes(F.resize(boxes, SIZE)), new_format="XYXY")
+        edges = edges[(edges[:, 2] > edges[:, 0]) & (edges[:, 3] > edges[:, 1])]
+        begin, end = batch.row_offsets("boxes")[i : i + 2]
+        assert torch.allclose(batch["boxes"][begin:end], edges.float(), atol=5e-3)
+
+
 def test_zooming_out(data: ffkit.Dataset) -> None:
     batch = _batch(data, [ffkit.RandomZoomOut(FILL, (1.2, 3.0), 1.0), ffkit.Resize(SIZE)])
     for i, sample in enumerate(samples()):
@@ -323,7 +347,7 @@ def test_what_cannot_be_is_refused(data: ffkit.Dataset) -> None:
         with pytest.raises(ValueError, match=message):
             _batch(data, steps)
     for steps, message in (
-        ([ffkit.ScalePad()], "is no step of a Compose"),
+        ([ffkit.ScalePad()], "is not a step of a Compose"),
         ([ffkit.RandomRotation(interpolation="lanczos"), ffkit.Resize((3, 3))], "filter"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):

@@ -51,6 +51,19 @@ def test_numbers_stay(tmp_path: pathlib.Path, pixels: str) -> None:
     assert stored(Image.fromarray(IDS).convert("RGB"), tmp_path / pixels, pixels=pixels).mode == "RGB"
 
 
+def test_transparency_is_kept_or_refused(tmp_path: pathlib.Path) -> None:
+    """An opaque alpha channel says nothing. Another one has a meaning that no field keeps."""
+    for number, (image, mode) in enumerate(((palette(IDS).convert("PA"), "P"), (Image.fromarray(IDS, "L").convert("LA"), "L"))):
+        picture = stored(image, tmp_path / f"{number}")
+        assert picture.mode == mode and (np.asarray(picture) == IDS).all()
+        assert picture.convert("RGB").tobytes() == image.convert("RGB").tobytes()
+        image.putalpha(Image.fromarray(IDS, "L"))
+        with pytest.raises(ValueError, match=rf"mode {mode}A has transparent pixels.*image.getchannel\('{mode}'\)"):
+            stored(image, tmp_path / "dst")
+        numbers = stored(image.getchannel(mode), tmp_path / f"numbers {number}")
+        assert (np.asarray(numbers) == IDS).all()
+
+
 def test_a_palette_stays(tmp_path: pathlib.Path) -> None:
     assert stored(palette(IDS), tmp_path / "dst").convert("RGB").tobytes() == palette(IDS).convert("RGB").tobytes()
 
@@ -126,7 +139,29 @@ def test_null_annotations_load_where_it_is_asked_for(half_labelled: ffkit.Datase
         load(half_labelled, {"valid": ffkit.ZerosWhereNull("mask", ffkit.PixelMaskField())})
 
 
+def test_other_forms_of_masks_are_refused_with_a_remedy_that_works(tmp_path: pathlib.Path) -> None:
+    """The sentence's own lines make a mask with the same numbers."""
+    (tmp_path / "mask.pgm").write_bytes(b"P5\n4 3\n20\n" + (IDS % 21).tobytes())
+    palette(IDS).save(tmp_path / "palette.bmp")
+    for name in ("grey.bmp", "mask.ppm", "mask.webp"):
+        Image.fromarray(IDS).convert("L" if name == "grey.bmp" else "RGB").save(tmp_path / name, lossless=True)
+    for name in ("mask.pgm", "palette.bmp", "grey.bmp", "mask.ppm", "mask.webp"):
+        with ffkit.Writer(tmp_path / "dst" / name, schema={"image": "image", "mask": "image"}) as writer:
+            writer.write({"image": np.zeros((3, 4, 3), np.uint8), "mask": ffkit.File(tmp_path / name)})
+        loader = ffkit.Loader(ffkit.Dataset(tmp_path / "dst" / name, "train"), 1, image=ffkit.Resize((3, 4)), label_field=None, fields={"mask": ffkit.MaskField("mask")})
+        with pytest.raises(ffkit.UnsupportedError, match="save masks as PNG of one channel") as refused:
+            next(iter(loader))
+        remedy = str(refused.value).partition("one channel: ")[2]
+        assert bool(remedy) == (name != "mask.pgm"), name
+        if remedy:
+            exec(remedy.replace('"mask.png"', "out"), {"Image": Image, "mask": tmp_path / name, "out": tmp_path / "mask.png"})
+            assert (np.asarray(Image.open(tmp_path / "mask.png")) == IDS).all(), name
+
+
 def test_mixing_refuses_what_it_would_leave(half_labelled: ffkit.Dataset) -> None:
+    depth = {"depth": ffkit.PythonField(lambda values, key: np.zeros((8, 8)), shape=[8, 8], inputs=["image"])}
+    with pytest.raises(ValueError, match="'depth' as it was, which has a number for each pixel"):
+        load(half_labelled, depth, mixing=ffkit.Mixing(mixup=0.2))
     zeros = {"mask": ffkit.ZerosWhereNull("mask", ffkit.MaskField("mask"))}
     assert {int(number) for number in load(half_labelled, zeros, mixing=ffkit.Mixing(cutmix=1.0))["mask"].unique()} <= {0, 1, 3}
     for fields, mixing, name in ((zeros, ffkit.Mixing(mixup=0.2), "mask"), ({"boxes": ffkit.BoxesField()}, ffkit.Mixing(cutmix=1.0), "boxes")):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 import ffkit
@@ -113,6 +114,24 @@ def test_former_calls_are_refused_with_the_parameters(data: ffkit.Dataset, call:
         ffkit.Loader(data, 4, **by_topic(**{"image": ffkit.Resize((8, 8)), **call()}))
 
 
+@pytest.mark.parametrize("colours", [v2.ColorJitter(contrast=(1.5, 1.5)), v2.GaussianBlur(9, (2.0, 2.0)), v2.RandomEqualize(1.0), v2.RandomAutocontrast(1.0)])
+def test_a_crop_behind_colours_is_no_crop_before_them(colours: object) -> None:
+    """Contrast, blur and histograms are of the whole picture there."""
+    with pytest.raises(ffkit.UnsupportedError, match="CenterCrop.*comes after an augmentation of colours"):
+        ffkit.torch.image_options(v2.Compose([v2.Resize(50), colours, v2.CenterCrop(32), *FLOATS]))
+
+
+def test_a_fill_by_kind_of_picture_is_that_of_this_kind(data: ffkit.Dataset) -> None:
+    picture = Image.fromarray(np.asarray(ffkit.decode_image(data[0]["image"])))
+    for first in ([], [v2.ToImage()]):
+        for fill in ({tv_tensors.Image: (1, 2, 3), "others": 9}, {Image.Image: 7, "others": (4, 5, 6)}, {"others": 8}):
+            transform = v2.Compose([v2.CenterCrop(40), *first, v2.Pad([1, 2], fill=fill), *FLOATS])
+            with ffkit.Loader(data, 24, image=transform, order="sequential") as loader:
+                assert torch.allclose(next(iter(loader))["image"][0], transform(picture), atol=1e-6)
+    with pytest.raises(ffkit.UnsupportedError, match="its fill has none of this kind"):
+        ffkit.torch.image_options(v2.Compose([v2.CenterCrop(40), v2.Pad(1, fill={tv_tensors.Image: 1}), *FLOATS]))
+
+
 FLOATS = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
 
 
@@ -139,6 +158,6 @@ def test_a_tensor_first_and_sequential_are_taken(data: ffkit.Dataset) -> None:
     assert options.transform == ffkit.RandomResizedCrop(32, flip_probability=0.5, scaled_decode=False)
     boxes = ffkit.torch.image_options(v2.Compose([v2.ToImage(), v2.Resize(size=None, max_size=60), v2.CenterCrop(48), v2.SanitizeBoundingBoxes(), *FLOATS]))
     assert boxes.transform == ffkit.Compose([ffkit.Resize(None, max_size=60), ffkit.CenterCrop(48)])
-    for step, message in ((v2.ConvertBoundingBoxFormat("CXCYWH"), "ConvertBoundingBoxFormat.*output="), (v2.SanitizeBoundingBoxes(min_size=9), "SanitizeBoundingBoxes.*min_size=")):
+    for step, message in ((v2.ConvertBoundingBoxFormat("CXCYWH"), "ConvertBoundingBoxFormat.*format="), (v2.SanitizeBoundingBoxes(min_size=9), "SanitizeBoundingBoxes.*min_size=")):
         with pytest.raises(ffkit.UnsupportedError, match=message):
             ffkit.torch.image_options(v2.Compose([v2.Resize((8, 8)), step, *FLOATS]))

@@ -132,8 +132,8 @@ def test_padded_batches_are_the_same_for_any_number_of_threads_and_after_a_resto
 def test_what_cannot_be_padded_is_refused(data: ffkit.Dataset) -> None:
     for options, message in (
         ({"image": ffkit.Compose([ffkit.PadToLargest(), ffkit.RandomHorizontalFlip()])}, "not the last step"),
-        ({"mixing": ffkit.Mixing(mixup=0.2), "fields": {}}, "mixing would mix pictures with what PadToLargest adds"),
-        ({"image": ffkit.Resize((8, 8)), "fields": {"other": ffkit.ImageField("image", ffkit.ImageOptions(PADDED))}}, "PadToLargest is for the loader's picture"),
+        ({"mixing": ffkit.Mixing(mixup=0.2), "fields": {}}, "mixing would mix pictures with the padding of PadToLargest"),
+        ({"image": ffkit.Resize((8, 8)), "fields": {"other": ffkit.ImageField("image", ffkit.ImageOptions(PADDED))}}, "PadToLargest works only for the loader's picture"),
         ({"image": ffkit.Compose([ffkit.PadToLargest(multiple=0)])}, "PadToLargest multiple is 0; expected 1 to 1024"),
     ):
         with pytest.raises(ffkit.InvalidArgumentError, match=message):

@@ -133,7 +133,7 @@ def test_forms_of_data_yaml(tmp_path, data):
         ("train: images/train\nnames: [a, [b]]\n", "a list in a list"),
         ("train: images/train\nnames: [a, b\n", "lacks ']'"),
         ("names: [a]\ntrain: pictures\n", "there is no such folder or list"),
-        ("just a text\n", "has no ':' behind it"),
+        ("just a text\n", "has no ':' after it"),
         (DATA + "kpt_shape: [17]\n", "'kpt_shape' is not"),
     ],
 )

@@ -25,6 +25,9 @@ CASES = {
     "x.npy": (lambda path: np.save(path, np.zeros(3)), r"is a NumPy array"),
     "no_ending": (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100)), r"is an HDF5 file.*from_hdf5"),
     "train_X.bin": (lambda path: path.write_bytes(bytes(100)), r"STL10\(ROOT"),
+    "unlabeled_X.bin": (lambda path: path.write_bytes(bytes(100)), r"STL10\(ROOT"),
+    "meta": (lambda path: path.write_bytes(pickle.dumps({}, 2)), r"CIFAR100\(ROOT"),
+    "x.pt": (lambda path: path.write_bytes(b"PK\x03\x04" + bytes(100)), r"torch.load\("),
     ".zgroup": (lambda path: path.write_text("{}"), r"zarr.open"),
     "0.lance": (lambda path: path.write_bytes(bytes(100)), r"lance.dataset"),
     "x.array_record": (lambda path: path.write_bytes(bytes(100)), r"from_array_record"),
@@ -40,6 +43,36 @@ def test_what_it_is(name, tmp_path):
         with pytest.raises(ffkit.Error, match=says) as caught:
             source(tmp_path / place, tmp_path / "dst")
         assert "in Python, " in str(caught.value) and str(caught.value).endswith("converts it")
+
+
+OTHERS = {
+    "train-00000-of-00001.parquet": (b"PAR1" + bytes(20) + b"PAR1", r"is a parquet file: ffconvert parquet \S+\.parquet DST converts it"),
+    "data.arrow": (b"ARROW1" + bytes(20), r"is an Arrow file: ffconvert parquet \S+\.arrow DST converts it"),
+    "data.mdb": (bytes(100), r"is an LMDB file: ffconvert lmdb \S+/deep DST converts it"),
+    "shard.00000.mds": (bytes(100), r"is a shard of MosaicML Streaming: ffconvert mds \S+/deep DST converts it"),
+    "train.tfrecord": (bytes(100), r"is a TFRecord file: ffconvert tfrecord \S+/deep DST converts it"),
+    "train.rec": (bytes(100), r"is a RecordIO file: ffconvert recordio \S+/deep DST converts it"),
+    "train.beton": (bytes(100), r"is a file of FFCV: ffconvert beton \S+/deep DST converts it"),
+    "train.zip": (b"PK\x03\x04" + bytes(100), r"holds train.zip, which is a ZIP archive: unpack it; ffconvert webdataset converts WebDataset's tars$"),
+    "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it;"),
+    "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it;"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_another_source_reads_is_said(name, tmp_path):
+    data, says = OTHERS[name]
+    (tmp_path / "src/deep").mkdir(parents=True)
+    (tmp_path / "src/deep" / name).write_bytes(data)
+    with pytest.raises(ffkit.Error, match=says):
+        ffkit.convert.folder(tmp_path / "src", tmp_path / "dst")
+
+
+def test_a_source_does_not_name_itself(tmp_path):
+    (tmp_path / "x.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
+    with pytest.raises(ffkit.Error) as caught:
+        ffkit.convert.parquet(tmp_path / "x.parquet", tmp_path / "dst")
+    assert "ffconvert parquet" not in str(caught.value)
 
 
 def test_other_errors_stay(tmp_path):

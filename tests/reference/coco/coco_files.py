@@ -84,17 +84,17 @@ def files():
         {**row, "image_id": str(row["image_id"])} for row in plain()["annotations"]]}), None
     yield "a text for a number", edited("annotations", 1, image_id="1"), 'annotation 8 \'image_id\': "1" is a text'
     yield "reals as ids", edited("annotations", 1, id=8.0, image_id=1.0, category_id=3.0), None
-    yield "an id that is no real", edited("annotations", 1, id=2**53 + 1), None
+    yield "an id that is not a real", edited("annotations", 1, id=2**53 + 1), None
     yield "negative ids", edited("annotations", 1, id=-8), None
-    yield "true as an id", edited("annotations", 1, id=True), "'id': true is no integer"
+    yield "true as an id", edited("annotations", 1, id=True), "'id': true is not an integer"
     yield "an id beyond 64 bits", edited("annotations", 1, id=2**70), "annotations\\[1\\] 'id': "
     yield "an annotation without id", edited("annotations", 1, id=DROP), None
     yield "an annotation whose id is null", edited("annotations", 1, id=None), "annotations\\[1\\] has no 'id'"
     yield "an annotation without picture", edited("annotations", 1, image_id=DROP), None
     yield "an annotation without category", edited("annotations", 1, category_id=DROP), None
     yield "two annotations of one id", edited("annotations", 1, id=7), "two annotations have the id 7"
-    yield "two pictures of one id", edited("images", 1, id=1), "picture 1 is there twice"
-    yield "two categories of one id", edited("categories", 1, id=90), "category 90 is there twice"
+    yield "two pictures of one id", edited("images", 1, id=1), "picture 1 appears twice"
+    yield "two categories of one id", edited("categories", 1, id=90), "category 90 appears twice"
     yield "an unknown picture", edited("annotations", 1, image_id=5), "annotation 8 is of picture 5"
     yield "an unknown category", edited("annotations", 1, category_id=5), "annotation 8 is of category 5"
     yield "category 0", edited("categories", 1, id=0).replace('"category_id": 3', '"category_id": 0'), None
@@ -119,13 +119,13 @@ def files():
     yield "an address instead of a name", edited("images", 1, file_name=DROP, coco_url="http://images.cocodataset.org/val2017/c.png"), None
     yield "an address that ends in no name", edited("images", 1, file_name=DROP, coco_url="http://images.cocodataset.org/"), "picture 2 has no 'file_name', and"
     yield "neither name nor address", edited("images", 1, file_name=DROP), "picture 2 has no 'file_name'"
-    yield "a name that is a number", edited("images", 1, file_name=7), "picture 2 'file_name': 7 is no text"
+    yield "a name that is a number", edited("images", 1, file_name=7), "picture 2 'file_name': 7 is not text"
     # The file as a whole.
     yield "a byte order mark", "\ufeff" + TEXT, None
     yield "a list", ANNOTATIONS, None
     yield "an empty file", "", None
     yield "half a file", TEXT[: len(TEXT) // 2], None
-    yield "text behind the end", TEXT + "x", None
+    yield "text after the end", TEXT + "x", None
     yield "a comma too many", TEXT.replace("]}", ",]}"), None
     yield "broken elsewhere", TEXT.replace('{"description": "x"}', "{nul}"), None
     yield "a control character", TEXT.replace('"x"', '"\n"'), None

@@ -15,7 +15,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "sources/numbers/npy_header.h"
+#include "format/schema/npy_header.h"
 
 namespace ffkit::testing {
 namespace {

@@ -130,11 +130,12 @@ TEST_F(OldLeftovers, APartIsGoneOnWith) {
   unpack("part");
   EXPECT_THAT(sentence_of([&] { Dataset::open(dir_ / "part", "train"); }),
               HasSubstr("jsonl source part_1 --part 1/2 --shard-size 1M --quiet --resume"));
-  EXPECT_THAT(sentence_of([&] { make("part", {.part = "1/2", .seed = 7, .resume = true}); }),
-              AllOf(HasSubstr("holds the beginning of another conversion: what differs is option "
-                              "seed ('0' then, '7' now), "),
-                    HasSubstr("; give the source and the options it was begun with, or run without "
-                              "resume = true to start over")));
+  EXPECT_THAT(
+      sentence_of([&] { make("part", {.part = "1/2", .seed = 7, .resume = true}); }),
+      AllOf(HasSubstr(
+                "has an unfinished conversion that differs in option seed ('0' then, '7' now), "),
+            HasSubstr("; give the source and the options that it was begun with, or run without "
+                      "resume = true to start over")));
   make("part", {.part = "1/2", .resume = true});
   EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are there; going on")));
   make("other", {.part = "2/2"});
@@ -180,9 +181,10 @@ TEST_F(OldLeftovers, PartsOfOnePlaceAreGoneOnWithAndMerged) {
 
 TEST_F(OldLeftovers, AMergeStartsOver) {
   unpack("merge");
-  EXPECT_THAT(sentence_of([&] { make("merged", {.resume = true}); }),
-              HasSubstr("holds the beginning of what 'ffconvert merge' makes, not of this "
-                        "conversion; run without"));
+  EXPECT_THAT(
+      sentence_of([&] { make("merged", {.resume = true}); }),
+      HasSubstr(
+          "has an unfinished result of 'ffconvert merge', not of this conversion; run without"));
   merge_datasets(dir_ / "merged", {dir_ / "part_1", dir_ / "part_2"},
                  {.note = [this](const std::string& note) { notes_.push_back(note); }});
   EXPECT_THAT(notes_, Contains(HasSubstr("an unfinished merge was found and removed")));

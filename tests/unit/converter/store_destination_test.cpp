@@ -228,7 +228,7 @@ TEST_F(StoreDestinationTest, FindsThatItWasTakenOver) {
     ADD_FAILURE() << "is held";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_THAT(error.what(), HasSubstr("nothing was heard of this process for 0.4 s"));
+    EXPECT_THAT(error.what(), HasSubstr("this process did not answer for 0.4 s"));
   }
   EXPECT_ERROR_CODE(claimed->commit(), invalid_argument);
   EXPECT_TRUE(fs::exists(dir_ / "set/.ffkit-unfinished"));

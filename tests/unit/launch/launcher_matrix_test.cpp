@@ -109,7 +109,8 @@ const Entrance kEntrances[] = {
          const JobPlace place = find_job_place(environment, "give the part as part = i/n");
          return text_of(place.index, place.count);
        } catch (const Error& error) {
-         if (std::string_view(error.what()).starts_with("nothing says")) return "-";
+         if (std::string_view(error.what()).starts_with("the number of this process is unknown"))
+           return "-";
          throw;
        }
      }},

@@ -279,7 +279,7 @@ TEST(LoaderFork, InheritedLoaderIsAnErrorAndAnotherOneWorks) {
     _exit(0);
   };
   EXPECT_EXIT(child(), ::testing::ExitedWithCode(0), "");
-  EXPECT_TRUE(loader->next().has_value()) << "the parent's goes on";
+  EXPECT_TRUE(loader->next().has_value()) << "the parent's continues";
 }
 
 }  // namespace

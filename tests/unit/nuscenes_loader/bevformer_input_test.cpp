@@ -6,9 +6,9 @@
 #include <ffkit/nuscenes/windows.h>
 #include <ffkit/sources/nuscenes.h>
 
+#include "format/schema/npy_header.h"
 #include "motion_options.h"
 #include "nuscenes/nuscenes_expected.h"
-#include "sources/numbers/npy_header.h"
 #include "test_prelude.h"
 
 namespace ffkit::nuscenes {

@@ -1,10 +1,13 @@
 #include <deque>
+#include <limits>
 
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/record.h>
+#include <ffkit/loader/loader.h>
 #include <ffkit/nuscenes/record.h>
 #include <ffkit/nuscenes/windows.h>
 
+#include "record_reader.h"
 #include "test_prelude.h"
 
 namespace ffkit::nuscenes {
@@ -15,6 +18,7 @@ struct MadeUpBox {
   bool is_valid = true;
   float x = 0;
   float y = 0;
+  float height = 1.5F;
 };
 
 // Keyframes of which boxes alone are stored.
@@ -30,7 +34,7 @@ Dataset write_boxes(const std::filesystem::path& folder,
     for (const MadeUpBox& box : boxes) {
       classes.push_back(box.class_number);
       valid.push_back(box.is_valid ? 1 : 0);
-      numbers.insert(numbers.end(), {box.x, box.y, 0, 4, 2, 1.5F, 0.1F, 0, 0});
+      numbers.insert(numbers.end(), {box.x, box.y, 0, 4, 2, box.height, 0.1F, 0, 0});
     }
     const auto n = std::ssize(boxes);
     RecordBuilder builder(schema);
@@ -75,6 +79,27 @@ TEST(Selection, BoxesCountAsTheLoaderKeepsThem) {
   const Dataset subset = keyframes.subset({5, 1, 4});
   EXPECT_EQ(keyframes_with_boxes(read_kept_boxes(subset, {})), (std::vector<int64_t>{0, 2}));
   EXPECT_ERROR(counts({.range = BevRange{.y_min = 60}}), invalid_argument);
+}
+
+// Boxes without size, place or direction count nowhere, and the keyframe stays.
+TEST(Selection, BoxesThatAreNoneAreLeftOut) {
+  const testing::TempDir dir;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const Dataset keyframes = write_boxes(
+      dir / "set", {{{.class_number = 0, .height = 0}, {.class_number = 8}},
+                    {{.class_number = 1, .height = -1}},
+                    {{.class_number = 2, .height = kNan}, {.class_number = 2, .x = kNan}}});
+  EXPECT_EQ(read_kept_boxes(keyframes, {}).num_boxes, (std::vector<int64_t>{1, 0, 0}));
+  LoaderOptions options{.batch_size = 3, .image_field = "", .label_field = ""};
+  add_box_fields(keyframes.schema(), {}, {}, options.fields);
+  options.sampler.order = Order::sequential;
+  options.io.read_ahead_epochs = false;
+  Loader loader(keyframes, std::move(options));
+  loader.start_epoch(0);
+  const std::optional<Batch> batch = loader.next();
+  EXPECT_THAT(batch->row_offsets("boxes"), ElementsAre(0, 1, 1, 1));
+  EXPECT_THAT(batch->row_offsets("box_classes"), ElementsAre(0, 1, 1, 1));
+  EXPECT_EQ(loader.statistics().num_items_left_out, 4);
 }
 
 // Keyframes of one class each, so many of each class.

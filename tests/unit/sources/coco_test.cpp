@@ -81,9 +81,10 @@ TEST_F(CocoTest, ReadsPicturesWithTheirAnnotations) {
 
 // As annotations 918 and 2206849 of COCO's train2017, whose height is 0.
 TEST_F(CocoTest, LeavesOutBoxesWithoutArea) {
-  for (const char* box : {"[1, 2.5, 3, 0]", "[1, 2.5, 0.0, 4]", "[1, 2.5, -3, 4]", "[1, NaN, 3, 4]",
-                          "[1, 2.5, Infinity, 4]", "[null, 2.5, 3, 4]", "[1, 2.5, 3]",
-                          R"([1, "2.5", 3, 4])", "[1, 1e39, 3, 4]", R"({"x": 1})"}) {
+  for (const std::string box :
+       {"[]", "null", "[1, 2.5, 3, 0]", "[1, 2.5, 0.0, 4]", "[1, 2.5, -3, 4]", "[1, NaN, 3, 4]",
+        "[1, 2.5, Infinity, 4]", "[null, 2.5, 3, 4]", "[1, 2.5, 3]", R"([1, "2.5", 3, 4])",
+        "[1, 1e39, 3, 4]", R"({"x": 1})"}) {
     const auto source = open(with("[1, 2.5, 3, 4]", box), {.mask_runs = true});
     const Schema schema = source->schema();
     std::vector<SampleProblem> problems;
@@ -97,7 +98,9 @@ TEST_F(CocoTest, LeavesOutBoxesWithoutArea) {
     EXPECT_THAT(tensor("iscrowd").shape, ElementsAre(1));
     EXPECT_EQ(view.list(schema.require("masks")).size(), 1U);
     ASSERT_FALSE(problems.empty());
-    EXPECT_THAT(problems[0].reason, HasSubstr("annotation 12 has no area: its box is ("));
+    EXPECT_THAT(problems[0].reason,
+                HasSubstr(box == "[]" || box == "null" ? "annotation 12 has no box in 'bbox'"
+                                                       : "annotation 12 has no area: its box is "));
     EXPECT_EQ(problems[0].action, kItemLeftOut);
   }
   // The picture stays, with an empty list.
@@ -166,6 +169,31 @@ TEST_F(CocoTest, TakesKeyPointsAndArraysOfPoseSets) {
   EXPECT_THAT(tensor("keypoints_img").shape, ElementsAre(2, 2, 2));
   EXPECT_THAT(tensor("f").shape, ElementsAre(2));
   EXPECT_THAT(values_of<float>(tensor("f")), ElementsAre(1000, 1001.5F));
+}
+
+TEST_F(CocoTest, NumbersThatAreNoneCostTheirArrayAlone) {
+  const std::string whole = R"({
+    "images": [{"id": 1, "file_name": "b.jpg", "width": 16, "height": 16}],
+    "annotations": [{"id": 1, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [5, 6, 2], "area": 1},
+                    {"id": 2, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [7, 8, 2], "area": 2}]})";
+  for (const char* points : {"[NaN, 6, 2]", R"(["5", 6, 2])", "[5, null, 2]", "[5, [], 2]"}) {
+    for (const char* before : {"[5, 6, 2]", "[7, 8, 2]"}) {
+      std::string json = whole;
+      json.replace(json.find(before), 9, points);
+      write_file(dir_ / "annotations/person_keypoints_train2017.json", json);
+      const auto source = open_coco(dir_.path());
+      const Schema schema = source->schema();
+      std::vector<SampleProblem> problems;
+      const auto record = record_of(*source, 0, 0, &problems);
+      const TensorView tensor = RecordView(schema, record).tensor(schema.require("keypoints"));
+      std::vector<float> expected = {5, 6, 2, 7, 8, 2};
+      std::fill_n(expected.begin() + (before[1] == '5' ? 0 : 3), 3, 0.0F);
+      EXPECT_EQ(values_of<float>(tensor), expected) << points;
+      ASSERT_EQ(problems.size(), 1U);
+      EXPECT_THAT(problems[0].reason, HasSubstr("has zeros as 'keypoints': "));
+      EXPECT_EQ(problems[0].action, kItemLeftOut);
+    }
+  }
 }
 
 TEST_F(CocoTest, LeavesOutArraysOfDifferentShapes) {
@@ -254,7 +282,13 @@ TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_ERROR(open(with(R"("category_id": 90)", R"("category_id": 91)")), invalid_argument);
   EXPECT_ERROR(open(with(R"("id": 4)", R"("id": 9)")), invalid_argument);
   EXPECT_ERROR(open(with(R"("id": 90, "name")", R"("id": 3, "name")")), invalid_argument);
-  EXPECT_ERROR(open(with(R"("bbox": [1, 2.5, 3, 4],)", "")), invalid_argument);
+  // Captions, as COCO has them, are no annotations of objects.
+  EXPECT_ERROR(open(R"({"images": [{"id": 9, "file_name": "b.jpg"}],
+                        "annotations": [{"id": 1, "image_id": 9, "caption": "A toothbrush."}]})"),
+               invalid_argument);
+  EXPECT_ERROR(open(with(R"("image_id": 9, "category_id": 3, "bbox": [1, 2.5, 3, 4])",
+                         R"("image_id": 5, "category_id": 3)")),
+               invalid_argument);
   EXPECT_ERROR(open(with(R"("id": 11)", R"("id": 12)")), invalid_argument);
   EXPECT_ERROR(open(with(R"("category_id": 90,)", "")), invalid_argument);
   EXPECT_ERROR(open(with("sub/a.jpg", "../a.jpg")), unsupported);
@@ -318,16 +352,17 @@ TEST_F(CocoTest, TakesWhatToolsWrite) {
         {R"("bbox": [0, 0, 16, 16])", R"("bbox": [])"}}) {
     json.replace(json.find(what), std::string(what).size(), by);
   }
-  EXPECT_ERROR(open(json), invalid_argument);
-  const auto source = open(json, {.segmentation = true, .allow_missing = true});
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 annotations have no box; left out")));
+  const auto source = open(json, {.segmentation = true});
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no 'file_name'")));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 pictures have no width and height")));
   const Schema schema = source->schema();
   for (int64_t i = 0; i < 2; ++i) {
     std::vector<SampleProblem> problems;
     const auto record = record_of(*source, 0, i, &problems);
-    EXPECT_THAT(problems, IsEmpty());
+    ASSERT_EQ(problems.size(), i == 0 ? 1U : 0U);
+    if (i == 0) {
+      EXPECT_EQ(problems[0].reason, "annotation 11 has no box in 'bbox'");
+    }
     const RecordView view(schema, record);
     EXPECT_EQ(view.field(schema.require("width")).scalar<int64_t>(), 16);
     EXPECT_EQ(view.field(schema.require("id")).string(), i == 0 ? "b.jpg" : "sub/a.jpg");

@@ -33,8 +33,9 @@ TEST(FolderLayout, LeavesOutFoldersWithoutPictures) {
   write_file(dir / "__MACOSX/cat/._1.jpg", "AppleDouble");
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/1.jpg 0", "train/dog/2.jpg 1"));
-  EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures and are no class")));
+  EXPECT_THAT(
+      source->notes(),
+      Contains(HasSubstr("'@eaDir', '__MACOSX' hold no pictures, so they are not classes")));
 }
 
 TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
@@ -45,7 +46,7 @@ TEST(FolderLayout, TakesNoClassFromAFolderBesideTheSplits) {
   EXPECT_THAT(all_samples(*source),
               ElementsAre("train/cat/1.jpg 0", "train/dog/1.jpg 1", "val/cat/2.jpg 0"));
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("'annotations' holds no pictures and is no split")));
+              Contains(HasSubstr("'annotations' holds no pictures, so it is not a split")));
 }
 
 TEST(FolderLayout, TrainSaysWhatTheClassesAre) {
@@ -74,7 +75,7 @@ TEST(FolderLayout, WalksSubFoldersOfClasses) {
   write_pictures(dir, {"cat/a/1.jpg", "dog/b/c/2.jpg"});
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source), ElementsAre("train/cat/a/1.jpg 0", "train/dog/b/c/2.jpg 1"));
-  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("its folders are taken for classes")));
+  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("its folders are used as classes")));
   write_pictures(dir, {"dog/3.jpg"});
   EXPECT_EQ(all_samples(*open_image_folder(dir.path())).size(), 3U);
 }
@@ -270,12 +271,44 @@ TEST(FolderLayout, RefusesDataSetsThatAreNoClassFolders) {
   EXPECT_ERROR(open_image_folder(dir.path(), options), invalid_argument);
 }
 
-TEST(ValAnnotations, NamesALineThatIsNone) {
-  EXPECT_THAT(parse_val_annotations("a.JPEG\tn01\r\nb.JPEG\tn02\t1\t2\t3\t4", "list"),
-              ElementsAre(std::pair("a.JPEG", "n01"), std::pair("b.JPEG", "n02")));
-  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\nb.JPEG n02", "list"), corrupt);
-  EXPECT_ERROR(parse_val_annotations("a.JPEG\tn01\na.JPEG\tn02", "list"), corrupt);
-  EXPECT_ERROR(parse_val_annotations("", "list"), corrupt);
+TEST(FolderLayout, RefusesTinyImagenetsListsThatAreNone) {
+  for (const char* list : {"val_0.JPEG\tn01\tx\n", "val_0.JPEG\tn01\nval_0.JPEG\tn02\n", ""}) {
+    const TempDir dir;
+    write_pictures(dir, {"train/n01/1.JPEG", "train/n02/2.JPEG", "val/images/val_0.JPEG"});
+    write_file(dir / "val/val_annotations.txt", list);
+    EXPECT_ERROR(open_image_folder(dir.path()), invalid_argument) << list;
+  }
+}
+
+void convert_folder(const TempDir& dir) {
+  open_image_folder(dir.path(), {.refuses_other_layouts = true});
+}
+
+TEST(FolderLayout, PicturesAndWhatBelongsToThemAreNoClasses) {
+  using Folders = std::vector<std::string>;
+  for (const Folders& folders :
+       {Folders{"depth", "rgb"}, Folders{"LR", "HR"}, Folders{"train_LR", "train_HR"},
+        Folders{"images", "masks"}, Folders{"left", "right"}, Folders{"rgb", "depth", "normal"},
+        Folders{"DIV2K_train_HR", "DIV2K_train_LR_bicubic"}}) {
+    const TempDir dir;
+    for (const std::string& folder : folders) {
+      write_pictures(dir, {(folder + "/0001.jpg").c_str(), (folder + "/0002.jpg").c_str()});
+    }
+    EXPECT_ERROR(convert_folder(dir), invalid_argument) << folders[0];
+    fs::remove(dir / folders[0] / "0001.jpg");
+    const bool is_called_so = folders[0] != "left";
+    if (is_called_so) {
+      EXPECT_ERROR(convert_folder(dir), invalid_argument) << folders[0];
+    } else {
+      EXPECT_NO_THROW(convert_folder(dir));  // other names: two classes
+    }
+  }
+  for (const Folders& folders : {Folders{"cat", "dog"}, Folders{"mask", "no_mask"},
+                                 Folders{"high", "medium"}, Folders{"test_tube", "lens"}}) {
+    const TempDir dir;
+    for (const std::string& folder : folders) write_pictures(dir, {(folder + "/1.jpg").c_str()});
+    EXPECT_NO_THROW(convert_folder(dir)) << folders[0];
+  }
 }
 
 }  // namespace

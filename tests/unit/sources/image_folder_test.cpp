@@ -53,7 +53,7 @@ TEST(ImageFolder, TakesClassesWithoutSplitsAsTraining) {
   EXPECT_THAT(source->classes(), ElementsAre("cat", "dog"));
   EXPECT_THAT(folder_samples(*source, 0), ElementsAre("cat/1.jpg 0", "dog/1.jpg 1"));
   EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("'@aempty' holds no pictures and is no class")));
+              ElementsAre(HasSubstr("'@aempty' holds no pictures, so it is not a class")));
 }
 
 // What a picture is, its first bytes say; what ends as a picture that is decoded is not opened.
@@ -66,7 +66,7 @@ TEST(ImageFolder, KnowsPicturesByTheirContent) {
   write_file(dir / "dog/1.jpg", testing::jpeg_picture(1));
   write_file(dir / "dog/2.gif", gif);
   const auto source = open_image_folder(dir.path());
-  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("1 file was left out: it is no picture")));
+  EXPECT_THAT(source->notes(), ElementsAre(HasSubstr("1 file was left out: it is not a picture")));
   ASSERT_EQ(source->splits()[0].num_samples, 4);
   EXPECT_NO_THROW(record_of(*source, 0, 1));
   EXPECT_ERROR(record_of(*source, 0, 3), unsupported, .path = dir / "dog/2.gif");
@@ -96,7 +96,7 @@ TEST(ImageFolder, CountsWhatIsNoPicture) {
   const auto source = open_image_folder(dir.path());
   EXPECT_EQ(source->splits()[0].num_samples, 2);
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("2 files were left out: they are no pictures; 1 folder of "
+              Contains(HasSubstr("2 files were left out: they are not pictures; 1 folder of "
                                  "pictures was left out: its name begins with a dot")));
 }
 

@@ -46,11 +46,38 @@ TEST(LabelList, ReadsWhatIsPublished) {
   EXPECT_THAT(lines_of("p,q,r\n1,2,3", {.name = "r", .label = "p"}), ElementsAre("3: 1"));
 }
 
+TEST(LabelList, ReadsWhatPeopleWrite) {
+  const auto two = ElementsAre("a.jpg: cat", "b.jpg: dog");
+  EXPECT_THAT(lines_of("file,label\ra.jpg,cat\rb.jpg,dog\r"), two);
+  EXPECT_THAT(lines_of("file|label\na.jpg|cat\nb.jpg|dog\n"), two);
+  EXPECT_THAT(lines_of("file, label\na.jpg, \"cat\"\n  \nb.jpg, dog\n"), two);
+  EXPECT_THAT(lines_of("a.jpg,cat\nb.jpg,dog\n"), two);
+  // The label first; before, "0" was the picture 0.jpg, and "a.jpg" its class.
+  EXPECT_THAT(lines_of("cat a.jpg\ndog b.jpg\n"), two);
+  EXPECT_THAT(lines_of("0,my a.jpg\n1,b.jpg\n"), ElementsAre("my a.jpg: 0", "b.jpg: 1"));
+  // A box behind the class, as tiny-imagenet's val_annotations.txt has it.
+  EXPECT_THAT(lines_of("a.jpg\tcat\t0\t32\t44\t62\nb.jpg\tdog\t1\t2\t3\t4\n"), two);
+  // What pandas makes of a column of whole numbers with a null.
+  EXPECT_THAT(lines_of("file,label\na.jpg,10.0\nb.jpg,nan\nc.jpg,2.5\n"),
+              ElementsAre("a.jpg: 10", "b.jpg: ", "c.jpg: 2.5"));
+  EXPECT_THAT(lines_of("image,CAT,DOG\na,TRUE,FALSE\nb,FALSE,TRUE\n"),
+              ElementsAre("CAT|DOG", "a: CAT", "b: DOG", "1 note"));
+  const LabelColumns split{.has_split = true};
+  EXPECT_THAT(lines_of("file,label,split\na.jpg,cat,train\nb.jpg,dog,val\n", split), two);
+}
+
 TEST(LabelList, TakesSeveralLabels) {
   const LabelColumns multi{.is_multi = true};
   EXPECT_THAT(lines_of("image,labels\na,x y\nb,\na,z", multi), ElementsAre("a: x+y+z", "b: "));
   EXPECT_THAT(lines_of("image,labels\na,x one|y\nb,z", multi), ElementsAre("a: x one+y", "b: z"));
   EXPECT_THAT(lines_of("{\"image\": \"a\", \"labels\": [\"x\", 2]}", multi), ElementsAre("a: x+2"));
+  const auto lists = ElementsAre("a: x+big y", "b: big y", "c: ");
+  EXPECT_THAT(lines_of("image,tags\na,\"['x', 'big y']\"\nb,['big y']\nc,[]\n", multi), lists);
+  EXPECT_THAT(
+      lines_of("image,tags\na,\"[\"\"x\"\", \"\"big y\"\"]\"\nb,\"[\"\"big y\"\"]\"\nc,[]\n",
+               multi),
+      lists);
+  EXPECT_THAT(lines_of("image,tags\na,x|x\nb,y\n", multi), ElementsAre("a: x", "b: y"));
   EXPECT_ERROR(lines_of("image,label\na,x\na,y"), invalid_argument);
   EXPECT_ERROR(lines_of("{\"image\": \"a\", \"labels\": [1, 2]}"), invalid_argument);
 }
@@ -83,6 +110,11 @@ TEST(LabelList, RefusesWhatNothingTells) {
   EXPECT_ERROR(lines_of("image,label\na"), invalid_argument);
   EXPECT_ERROR(lines_of("image,label\na,b", {.name = "x"}), invalid_argument);
   EXPECT_ERROR(lines_of("{\"image\": \"a\", \"label\": 1}\n[]"), invalid_argument);
+  EXPECT_ERROR(lines_of("[{\"image\": \"a\", \"label\": 1}]"), invalid_argument);
+  EXPECT_ERROR(lines_of("image,label\na,\"cat\nb,dog\n"), invalid_argument);
+  EXPECT_ERROR(lines_of("image,label\na,\"['x', 'y']\"\n"), invalid_argument);
+  EXPECT_ERROR(lines_of("image,label,split\na,cat,train\nb,dog,val\n"), invalid_argument);
+  EXPECT_ERROR(lines_of("PK\x03\x04 \n"), invalid_argument);
 }
 
 class LabelledFolderTest : public ::testing::Test {
@@ -133,6 +165,35 @@ TEST_F(LabelledFolderTest, NumbersKeepTheirOrder) {
   EXPECT_THAT(labels({.labels = {"train.csv"}}),
               ElementsAre("train: pictures/1.jpg 1", "train: pictures/2.jpg 0"));
   EXPECT_THAT(classes_, ElementsAre("9", "10"));
+}
+
+TEST_F(LabelledFolderTest, NumbersThatPandasWroteAsRealsAreOrderedByValue) {
+  write_file(dir_ / "train.csv", "id,label\n1,10.0\n2,9.0\n");
+  labels({.labels = {"train.csv"}});
+  EXPECT_THAT(classes_, ElementsAre("9", "10"));
+  EXPECT_THAT(notes_, Contains(HasSubstr("2 pictures of 2 classes, '9', '10'")));
+}
+
+TEST_F(LabelledFolderTest, NamesMayBeOfWhereThePicturesWere) {
+  const std::string here = fs::canonical(dir_.path()).string();
+  for (const std::string& name :
+       {here + "/pictures/1.jpg", std::string("/home/x/set/pictures/1.jpg"),
+        std::string("D:\\set\\pictures\\1.jpg"), std::string("../pictures/1.jpg")}) {
+    write_file(dir_ / "train.csv", "id,label\n" + name + ",cat\n2,dog\n");
+    EXPECT_THAT(labels({.labels = {"train.csv"}}),
+                ElementsAre("train: pictures/1.jpg 0", "train: pictures/2.jpg 1"))
+        << name;
+  }
+  write_file(dir_ / "train.csv", "id,label\n/home/x/1.jpg,cat\n/home/x/other/2.jpg,dog\n");
+  EXPECT_ERROR(labels({.labels = {"train.csv"}}), not_found);
+}
+
+TEST_F(LabelledFolderTest, APictureIsThereOnceHoweverItIsNamed) {
+  write_file(dir_ / "train.csv", "id,label\n1,cat\npictures/1.jpg,cat\n2.jpg,dog\n");
+  EXPECT_THAT(labels({.labels = {"train.csv"}}),
+              ElementsAre("train: pictures/1.jpg 0", "train: pictures/2.jpg 1"));
+  write_file(dir_ / "train.csv", "id,label\n1,cat\npictures/1.jpg,dog\n");
+  EXPECT_ERROR(labels({.labels = {"train.csv"}}), invalid_argument);
 }
 
 TEST_F(LabelledFolderTest, EachSplitMayHaveAListOfOneName) {

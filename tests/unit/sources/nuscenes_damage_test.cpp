@@ -170,7 +170,7 @@ TEST_F(NuScenesDamage, MapsThatAreNoWholePngAreNamed) {
     write_bytes(root() / "maps/m.png", bytes);
     EXPECT_ERROR(open(), corrupt, .path = root() / "maps/m.png");
     EXPECT_THAT(open({.allow_partial = true})->notes(),
-                Contains(HasSubstr("1 of the 1 map masks are no whole PNG; left out")));
+                Contains(HasSubstr("1 of the 1 map masks are not complete PNG files; left out")));
   }
 }
 

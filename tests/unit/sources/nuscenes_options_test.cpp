@@ -264,6 +264,8 @@ TEST_F(NuScenesChoice, NamesPartsThatAreNotConverted) {
     std::filesystem::create_directories(root() / part);
     EXPECT_THAT(open()->notes(), Contains(HasSubstr(std::string(part) + ": ")));
   }
+  fs::create_directories(root() / "panoptic");
+  EXPECT_THAT(open()->notes(), Contains(HasSubstr("panoptic: labels of points, whose table")));
 }
 
 }  // namespace

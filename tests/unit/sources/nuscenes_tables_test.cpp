@@ -1,5 +1,9 @@
 // Tables with something wrong in them.
+#include <numeric>
+
 #include <nlohmann/json.hpp>
+
+#include <ffkit/format/record.h>
 
 #include "nuscenes_root_test.h"
 #include "test_prelude.h"
@@ -122,18 +126,7 @@ TEST_F(NuScenesBrokenTables, WrongMembersAreNamed) {
        [](json& row) {
          row["rotation"] = {1e-200, 0, 0, 0};
        }},
-      {"sample_annotation",
-       [](json& row) {
-         row["rotation"] = {0, 0, 0, 0};
-       }},
-      {"sample_annotation",
-       [](json& row) {
-         row["size"] = {1.5, 0, 2};
-       }},
-      {"sample_annotation",
-       [](json& row) {
-         row["size"] = {1.5, 2, -0.25};
-       }},
+      {"sample_annotation", [](json& row) { row.erase("size"); }},
       {"sample", [](json& row) { row["timestamp"] = 1.5; }},
       {"sample", [](json& row) { row["token"] = "short"; }},
       {"sample_data", [](json& row) { row["is_key_frame"] = 1; }},
@@ -151,6 +144,52 @@ TEST_F(NuScenesBrokenTables, WrongMembersAreNamed) {
   }
   edit("sample", [](json& rows) { rows.push_back(rows[0]); });
   EXPECT_ERROR(open(), corrupt);
+}
+
+// A box without size, place or direction costs itself: the keyframe and its other boxes stay.
+TEST_F(NuScenesBrokenTables, BoxesThatAreNoneAreLeftOut) {
+  const Dataset whole = converted({}, "mini_train");
+  const json before = json::parse(read_file(table("sample_annotation")));
+  const std::vector<std::pair<std::string, std::string>> kValues = {{"size", "[0, 0, 0]"},
+                                                                    {"size", "[1.5, 0, 2]"},
+                                                                    {"size", "[1.5, 2, -0.25]"},
+                                                                    {"size", "[1.5, NaN, 2]"},
+                                                                    {"size", "[1.5, null, 2]"},
+                                                                    {"size", "[1.5, 2]"},
+                                                                    {"size", "[]"},
+                                                                    {"size", "null"},
+                                                                    {"size", "[Infinity, 1, 2]"},
+                                                                    {"translation", "[NaN, 1, 2]"},
+                                                                    {"rotation", "[0, 0, 0, 0]"},
+                                                                    {"rotation", "[1, 0, NaN, 0]"}};
+  const auto boxes_of = [](const Dataset& split) {
+    std::vector<int64_t> counts;
+    std::vector<std::byte> bytes;
+    for (int64_t i = 0; i < split.num_records(); ++i) {
+      split.read(i, bytes);
+      const RecordView view(split.schema(), bytes);
+      counts.push_back(view.tensor(split.schema().require("boxes/lidar")).shape[0]);
+      EXPECT_EQ(std::ssize(view.list(split.schema().require("boxes/token"))), counts.back());
+    }
+    return counts;
+  };
+  const std::vector<int64_t> all = boxes_of(whole);
+  for (const auto& [key, value] : kValues) {
+    json rows = before;
+    rows[0][key] = "here";
+    std::string text = rows.dump();
+    write_bytes(table("sample_annotation"), text.replace(text.find("\"here\""), 6, value));
+    const Dataset split = converted({}, "mini_train");
+    const std::vector<int64_t> left = boxes_of(split);
+    ASSERT_EQ(left.size(), all.size()) << key << value;
+    EXPECT_EQ(std::accumulate(left.begin(), left.end(), int64_t{1}),
+              std::accumulate(all.begin(), all.end(), int64_t{0}))
+        << key << value;
+    const std::string report = read_file(split.path().parent_path() / "report.jsonl");
+    EXPECT_THAT(report,
+                HasSubstr("annotation " + before[0]["token"].get<std::string>() + " has no size"));
+    EXPECT_THAT(report, HasSubstr(kItemLeftOut));
+  }
 }
 
 // As Python writes them: the message has the value, its member and where the row begins.

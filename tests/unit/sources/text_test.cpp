@@ -181,9 +181,9 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   EXPECT_EQ(summary.num_reported, 5);
   EXPECT_EQ(summary.num_skipped(), 0);
   const std::string report = read_file(dir / "out/report.jsonl");
-  for (const char* reason : {"in.jsonl:2: is no JSON", "in.jsonl:3: is no JSON object",
-                             "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is no text",
-                             "has 2012 bytes, and a document may have 1024"}) {
+  for (const char* reason : {"in.jsonl:2: is not valid JSON", "in.jsonl:3: is not a JSON object",
+                             "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is not text",
+                             "has 2012 bytes, but a document may have at most 1024"}) {
     EXPECT_THAT(report, HasSubstr(reason));
   }
   // What is finished is known again.
@@ -405,7 +405,7 @@ TEST(Text, CountsWhatIsNoUtf8AndKeepsBytes) {
   EXPECT_EQ(summary.reported.at(kBytesReplaced).count, 1);
   EXPECT_EQ(summary.reported.at(kMarkLeftOut).count, 1);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("1 byte order mark was left out"),
-                                 HasSubstr("warning: 1 of 7 bytes (14 %) are no UTF-8")));
+                                 HasSubstr("warning: 1 of 7 bytes (14 %) are not UTF-8")));
   notes.clear();
   convert_text(dir / "in", dir / "bytes", with_bytes(), how);
   EXPECT_THAT(documents_of(dir / "bytes"), ElementsAre("caf\xE9", "\xEF\xBB\xBFtwo"));

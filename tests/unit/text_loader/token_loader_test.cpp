@@ -191,8 +191,10 @@ TEST_F(TokenLoaderTest, RestoredLoaderGoesOnWithTheNextSample) {
       TokenLoader before = loader(options);
       before.start_epoch(2);
       for (int64_t i = 0; i < k; ++i) ASSERT_TRUE(before.next().has_value());
+      before.prepare();  // takes nothing
       const LoaderState state = LoaderState::from_text(before.state().to_text());
       EXPECT_EQ(state.position, 6 * k);
+      EXPECT_EQ(rows_of({*before.next()}).front(), all[static_cast<size_t>(6 * k)]);
       TokenLoaderOptions other = options;
       other.batch_size = 4;
       TokenLoader after = loader(other);

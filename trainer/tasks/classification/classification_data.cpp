@@ -23,16 +23,16 @@ namespace {
 
 void add_split_options(OptionTable& t, ClassificationOptions& o) {
   t.group("Splits");
-  t.add("train-split", o.train_split, "Split that is trained on")
+  t.add("train-split", o.train_split, "Split to train on")
       .set_stored(o.train_split != ClassificationOptions().train_split)
       .require(!o.train_split.empty(), "the name of a split");
-  t.add("val-split", o.val_split, "Split that is validated")
+  t.add("val-split", o.val_split, "Split to validate")
       .set_stored(o.val_split != ClassificationOptions().val_split)
       .require(!o.val_split.empty(), "the name of a split");
   t.add("val-share", o.val_share,
         "Validates this share of the training split instead of --val-split, and does not train on "
-        "it. Which records it has depends on their ids alone: pictures that are added later change "
-        "nothing for the others; 0: off")
+        "it. The ids decide which records it has, so pictures that are added later do not change "
+        "it for the others; 0: off")
       .set_stored(o.val_share != 0)
       .set_of_data()
       .set_yields_to({"val-split"})
@@ -66,8 +66,8 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
       .set_stored(dropout != -1)
       .require(dropout == -1 || (dropout >= 0 && dropout < 1), "0 or more and less than 1, or -1");
   t.add("class-weights", class_weights,
-        "Weights of the classes in the training loss: balanced, inversely to their numbers of "
-        "pictures, or a file of lines CLASS WEIGHT or a JSON object")
+        "Weights of the classes in the training loss: balanced (inverse to their numbers of "
+        "pictures), or a file with lines CLASS WEIGHT or a JSON object")
       .set_stored(!class_weights.empty());
   t.add("balance", balance,
         "Draws each class equally often in training, with replacement, whatever its number of "
@@ -258,8 +258,8 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
     if (!has_wanted && splits.size() > 1) {
       throw dataset_error(
           data, ErrorCode::invalid_argument,
-          "there is no split '{}'; the data set has {}; say with {} which one is to be predicted",
-          wanted, fmt::join(splits, ", "), option_name("val_split"));
+          "there is no split '{}'; the data set has {}; choose the one to predict with {}", wanted,
+          fmt::join(splits, ", "), option_name("val_split"));
     }
     split = has_wanted || splits.empty() ? wanted : splits.front();
   }
@@ -320,6 +320,7 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
+  out.io.read_ahead_epochs = false;  // an evaluation has one, and names each bad sample once
   out.image.transform = ResizeCenterCrop{.resize = own.resolved_eval_resize(),
                                          .size = own.resolved_eval_size(),
                                          .interpolation = own.interpolation};

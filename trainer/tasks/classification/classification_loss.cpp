@@ -59,12 +59,12 @@ std::string read_text(const std::string& file) {
 
 Weighted read_json(const std::string& file, const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse_file(file, "is no JSON object of classes and weights");
+  if (!json.is_object()) refuse_file(file, "is not a JSON object of classes and weights");
   Weighted out;
   for (const auto& item : json.items()) {
     if (!item.value().is_number())
-      refuse_file(file,
-                  fmt::format("the weight of the class '{}' is no number", printable(item.key())));
+      refuse_file(
+          file, fmt::format("the weight of the class '{}' is not a number", printable(item.key())));
     out.emplace_back(item.key(), item.value().get<double>());
   }
   return out;
@@ -89,7 +89,7 @@ Weighted read_lines(const std::string& file, const std::string& text) {
     const bool is_number = space != std::string::npos && end_of_name != std::string::npos &&
                            std::from_chars(line.data() + space + 1, last, weight).ptr == last;
     if (!is_number)
-      refuse_file(file, fmt::format("line {} is no class with a weight behind it", number));
+      refuse_file(file, fmt::format("line {} is not a class with a weight after it", number));
     out.emplace_back(line.substr(0, end_of_name + 1), weight);
   }
   return out;
@@ -125,9 +125,11 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
                                       printable(name)));
     if (is_there[found])
       refuse_file(choice, fmt::format("names the class '{}' twice", printable(name)));
-    if (!(value >= 0) || !std::isfinite(value))
-      refuse_file(choice, fmt::format("the weight of the class '{}' is {}, but must be 0 or more",
-                                      printable(name), value));
+    // Products with them and their sums stay numbers of 32 bits.
+    if (value != 0 && !(value >= 1e-12 && value <= 1e12))
+      refuse_file(choice,
+                  fmt::format("the weight of the class '{}' is {}, but must be 0 or 1e-12 to 1e12",
+                              printable(name), value));
     is_there[found] = true;
     weight[found] = static_cast<float>(value);
   }

@@ -339,8 +339,14 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
                                                const std::filesystem::path& file) {
   const int64_t classes = head_rows({.path = file, .tensors = weights}, weight_rules());
   const TaskFacts described = read_description(file);
-  if (described.contains(kClasses) && described.contains(kPictures))
+  if (described.contains(kClasses) && described.contains(kPictures)) {
     classes_ = parse_classes(described);
+    const std::string here = prepared_pictures(own());
+    if (here != described.at(kPictures)) {
+      warn_on_stderr(fmt::format("{}: its pictures were prepared as {}, and here as {}",
+                                 file.string(), described.at(kPictures), here));
+    }
+  }
   // Of weights that do not say it, they are those of the data.
   try {
     if (classes_.empty()) classes_ = open_val(options()).manifest().classes;

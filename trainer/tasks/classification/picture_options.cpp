@@ -85,7 +85,7 @@ void add_augmentation_options(OptionTable& t, PictureOptions& o) {
   t.add("mixup-alpha", o.mixup_alpha, "MixUp: its alpha; 0: off")
       .require(o.mixup_alpha >= 0 && o.mixup_alpha <= 1000, "0 to 1000");
   t.add("cutmix-alpha", o.cutmix_alpha,
-        "CutMix: its alpha; 0: off. Where MixUp is on too, each batch takes one of them")
+        "CutMix: its alpha; 0: off. If MixUp is on, too, each batch uses one of them")
       .require(o.cutmix_alpha >= 0 && o.cutmix_alpha <= 1000, "0 to 1000");
 }
 

@@ -20,7 +20,6 @@
 #include <ffkit/trainer/module_model.h>
 #include <ffkit/trainer/task.h>
 
-#include "base/file/file.h"
 #include "base/make_error.h"
 #include "optim/gradients.h"
 #include "tasks/gpt2/data/gpt2_data.h"
@@ -175,13 +174,7 @@ class Gpt2Task final : public Task {
 std::string Gpt2Task::misfit(const TrainOptions& stored, const TaskFacts& facts) const {
   const Gpt2Facts other = Gpt2Facts::of(facts);
   const Gpt2Config theirs = configured_network(gpt2(stored), other.vocabulary);
-  for (const auto& [name, own_size, other_size] :
-       {std::tuple("layers", config_.layers, theirs.layers),
-        std::tuple("heads", config_.heads, theirs.heads),
-        std::tuple("width", config_.width, theirs.width),
-        std::tuple("positions", config_.positions, theirs.positions),
-        std::tuple("tokens", config_.vocabulary, theirs.vocabulary)}) {
-    if (own_size == other_size) continue;
+  for (const auto& [name, other_size, own_size] : gpt2_differences(theirs, config_)) {
     return fmt::format("is of a network of {} {}, but one of {} was asked for", other_size, name,
                        own_size);
   }
@@ -356,8 +349,9 @@ void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
   const std::string& dropouts = source.config->dropouts;
   if (source.config->dropout != config_.dropout || !dropouts.empty()) {
     notes.push_back(fmt::format(
-        "{}: its network drops {}, this run {} everywhere, as --dropout says", weights.string(),
-        dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts, config_.dropout));
+        "{}: its network drops {}, this run {} everywhere, according to --dropout",
+        weights.string(), dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts,
+        config_.dropout));
   }
   const int64_t known = source.config->vocabulary, wanted = config_.vocabulary;
   if (own().resize_vocabulary && known != wanted) {
@@ -382,27 +376,18 @@ std::vector<std::string> Gpt2Task::end_notes() {
                   100 * bubble_share(own().pipeline_parallel, own().micro_batches))};
 }
 
-// Into a folder of Hugging Face's: config.json, and the tokenizer where it is known.
-void write_gpt2_folder(const TrainOptions& options, const TaskFacts& stored,
-                       const std::filesystem::path& weights) {
-  if (weights.filename() != "model.safetensors" && weights.filename() != "pytorch_model.bin")
-    return;
-  const std::filesystem::path config = weights.parent_path() / "config.json";
-  const std::filesystem::path tokenizer = weights.parent_path() / "tokenizer.json";
-  for (const std::filesystem::path& file : {config, tokenizer}) {
-    if (!std::filesystem::exists(file)) continue;
-    throw error_at(
-        file, ErrorCode::invalid_argument,
-        "exists, and is not replaced by that of the exported weights; export into an empty folder");
-  }
+// As a folder of Hugging Face's has them: config.json, and the tokenizer where it is known.
+TaskFacts gpt2_folder(const TrainOptions& options, const TaskFacts& stored) {
   const Gpt2Facts facts = Gpt2Facts::of(stored);
+  TaskFacts files;
   std::optional<int64_t> end;
   if (!facts.tokenizer.empty()) {
     const text::Tokenizer own = text::Tokenizer::from_json(facts.tokenizer);
     if (own.has_end_of_text()) end = own.end_of_text();
-    write_durably(tokenizer, facts.tokenizer);
+    files["tokenizer.json"] = facts.tokenizer;
   }
-  write_gpt2_config(config, configured_network(gpt2(options), facts.vocabulary), end);
+  files["config.json"] = gpt2_config_text(configured_network(gpt2(options), facts.vocabulary), end);
+  return files;
 }
 
 }  // namespace
@@ -430,7 +415,7 @@ void register_gpt2_task(TaskRegistry& registry) {
              add(kTensor, gpt2(options).tensor_parallel);
              return dimensions;
            },
-       .write_beside = write_gpt2_folder,
+       .files_beside = gpt2_folder,
        .take_settings =
            [](TrainOptions& options, const std::filesystem::path& weights) {
              take_gpt2_settings(gpt2(options), weights);

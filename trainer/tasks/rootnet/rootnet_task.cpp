@@ -185,7 +185,7 @@ class RootNetEvaluation final : public Evaluation {
       throw dataset_error(split_.path(), ErrorCode::invalid_argument,
                           rows.size(0) == 0
                               ? "no person was validated; give another " + option_name("val_split")
-                              : "rank 0 could not compute the metric; its message says why");
+                              : "rank 0 could not compute the metric; see its message");
     }
     EvalResult result{.count = rows.size(0), .metrics = {}};
     if (sums[-1].item<double>() == kDiverged) {

@@ -41,16 +41,16 @@ struct StoredRecord {
 // thread. A moved-from object can only be destroyed or assigned to.
 class RecordCompressor {
  public:
-  // Throws Error(invalid_argument) for a level out of range or for bytes that are not a dictionary,
-  // or a dictionary that is too large.
+  // Throws Error(invalid_argument) for a level out of range, bytes that are not a dictionary, or a
+  // dictionary that is too large.
   explicit RecordCompressor(const CompressionOptions& options);
   ~RecordCompressor();
   RecordCompressor(RecordCompressor&&) noexcept;
   RecordCompressor& operator=(RecordCompressor&&) noexcept;
 
-  // Returns `record` compressed; or `record` itself where compression is off or saves less than one
-  // byte in 16: an uncompressed record is read without a copy and field by field, which is worth
-  // more. The bytes live until the next call, or as long as `record`.
+  // Returns `record` compressed; or `record` itself if compression is off or saves less than one
+  // byte in 16, because uncompressed records are read without a copy and field by field. The bytes
+  // live until the next call, or as long as `record`.
   StoredRecord compress(std::span<const std::byte> record);
 
  private:
@@ -59,9 +59,9 @@ class RecordCompressor {
 };
 
 // Trains a zstd dictionary of at most `max_bytes` (256 .. 16 MiB) on `samples`, encoded records
-// like those to be compressed; zstd's manual advises a hundred times as many bytes of samples.
-// Helps records of up to some KiB. The same samples give the same dictionary. Throws
-// Error(invalid_argument) when the samples are too few or too much alike for one.
+// like those to compress; zstd's manual advises a hundred times as many bytes of samples. Helps
+// with records of up to some KiB. The same samples give the same dictionary. Throws
+// Error(invalid_argument) if there are too few samples or they are too similar.
 std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
                                         int64_t max_bytes);
 

@@ -1,9 +1,8 @@
 // Errors: one exception type for the whole library.
 //
 // Every failure that leaves a public function is an ffkit::Error. Its text is one sentence that
-// names the file, the record where there is one, what was expected against what was found, and what
-// the user can do about it. What the text says is there as data, too, so that no caller has to
-// guess from words:
+// names the file, the record (if any), the expected and the found value, and a remedy. All of it is
+// available as data, too, so callers need not read the text:
 //
 //   code()      what went wrong                 context()   where, about what, and the remedy
 //   text(style) the sentence, with options as this caller knows them (option_names.h)
@@ -30,8 +29,8 @@ enum class ErrorCode {
 // Returns the name of `code` as written above.
 std::string_view to_string(ErrorCode code);
 
-// What an error is about. Whoever decides by an error what to do next (leave a sample out, wait for
-// a disk, end) looks here and at the code, never at the text.
+// The subject of an error. Code that decides how to continue after an error (leave a sample out,
+// wait for a disk, end) uses the subject and the code, never the text.
 enum class ErrorSubject : uint8_t {
   unknown,      // nobody has said
   argument,     // what the caller gave: an option, whose field is `name`
@@ -59,33 +58,32 @@ struct ErrorContext {
   std::string remedy = {};  // what to do: "free some space"; may name options (option_names.h)
 };
 
-// The place as an error's text begins with it: "<path>: record <r>: offset <o>: ", parts that are
-// unset left out.
+// The place at the begin of an error's text: "<path>: record <r>: offset <o>: ", without unset
+// parts.
 std::string place_of(const ErrorContext& context);
 
 class Error : public std::runtime_error {
  public:
-  // what() becomes "<path>: record <r>: offset <o>: <message>: <text of errno> (<its
-  // name>); <remedy>", parts that are unset left out. `message` and the remedy may name options.
+  // what() becomes "<path>: record <r>: offset <o>: <message>: <text of errno> (<its name>);
+  // <remedy>", without unset parts. `message` and the remedy may name options.
   Error(ErrorCode code, const std::string& message, ErrorContext context = {});
 
   ErrorCode code() const noexcept { return code_; }
   const ErrorContext& context() const noexcept { return context_; }
-  // The message alone, with options as option_names.h marks them.
+  // Only the message, with options as option_names.h marks them.
   const std::string& message() const noexcept { return message_; }
   // The whole sentence; what() is text(OptionStyle::field).
   std::string text(OptionStyle style) const;
 
-  // The same error, with code and all that is known of it, ...
-  // ... with other words.
+  // The same error, with its code and all its context, ... ... with other words.
   [[nodiscard]] Error with_message(const std::string& message) const;
-  // ... as it is known to somebody further out: what is unset of path, record, offset, errno,
-  // subject, name and remedy is taken from `outer`. When this error has a path of its own that is
-  // another one, it keeps path and record, and the text begins with those of `outer`.
+  // ... with more context from a caller: unset members (path, record, offset, errno, subject, name,
+  // remedy) are taken from `outer`. If both have a path and they differ, this error keeps its path
+  // and record, and the text begins with those of `outer`.
   [[nodiscard]] Error within(const ErrorContext& outer) const;
   // ... about something else, for whoever knows better.
   [[nodiscard]] Error with_subject(ErrorSubject subject) const;
-  // ... with this remedy, in place of its own.
+  // ... with this remedy instead of its own.
   [[nodiscard]] Error with_remedy(const std::string& remedy) const;
 
  private:

@@ -1,13 +1,14 @@
-// Options in texts. The library knows options by the fields of its structs; people know them by
-// what they type. So a text marks the options that it names, and who shows it says in which style:
+// Options in texts. The library names options by the fields of its structs; users name them by what
+// they type. So texts mark the names of options, and the program that shows a text chooses the
+// style:
 //
 //   text                       field           command_line      python
 //   option_name("order")        order           --order           order
 //   option_set("order", "x")    order = x       --order x         order="x"
 //   option_on("resume")         resume = true   --resume          resume=True
 //
-// Marks are control characters, which no text has by itself. Errors, notes and help have such
-// texts; Error::what() and ConvertOptions::note have them in a style already. Pure functions.
+// Marks are control characters, which texts do not contain otherwise. Errors, notes and help have
+// such marks; Error::what() and ConvertOptions::note have already replaced them. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ enum class OptionStyle : uint8_t {
   python,        // as an argument of Python's functions
 };
 
-// Text for the option `field`, [a-z0-9_]+; a field called otherwise is shown so (shard_bytes).
+// Text for the option `field`, [a-z0-9_]+.
 std::string option_name(std::string_view field);
 // ... with a value: a word, or a number.
 std::string option_set(std::string_view field, std::string_view value);

@@ -1,6 +1,6 @@
-// OptionTable: the options of a program, each declared once: its name, what it means, where its
-// value is, and what values it may have. The command line, --help, Python's signatures and
-// docstrings, TOML files, JSON in checkpoints, the pages of docs/ and the checks read the table.
+// OptionTable: the options of a program, each declared once: its name, meaning, variable and range.
+// The command line, --help, Python's signatures and docstrings, TOML files, JSON in checkpoints,
+// the pages of docs/ and the checks use the table.
 //
 //   table.group("Pictures");
 //   table.add("size", options.size, "Width and height in pixels").set_range(1, 16384);
@@ -29,7 +29,7 @@
 
 namespace ffkit {
 
-// Several texts are the value of an option that may be given several times.
+// An option that may be given several times has several texts.
 using OptionValue =
     std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<std::string>>;
 
@@ -60,7 +60,7 @@ struct Option {
   std::string zero_word;             // stands for 0: "dynamic"; empty: none
   std::optional<OptionRange> range;
   std::string default_words;  // say what happens by default where the value does not: "all"
-  // The option of the table before, behind which JSON and TOML have it; empty: last.
+  // JSON and TOML have it after this option; empty: at the end.
   std::string stored_behind;
   bool is_path = false;         // or paths, each perhaps with more behind it
   bool is_repeated = false;     // may be given several times; its value is a text, or several
@@ -75,16 +75,16 @@ struct Option {
   bool is_stored = true;        // in checkpoints and config.toml
   bool names_model = false;     // chooses the model: weights that come without a checkpoint need it
   bool is_local = false;        // of one machine: processes of one run may have different values
-  // Of a stored run: what is not taken over from it by an evaluation or prediction, ...
+  // An evaluation or prediction does not take this option over from a stored run, ...
   bool is_of_training = false;
   bool is_of_data = false;  // ... or only by one of the run's own data, ...
-  // ... and, also by a run that goes on, not where one of these options is given instead.
+  // ... and no continued run takes it over if one of these options is given instead.
   std::vector<std::string> yields_to = {};
   std::string wrong = {};  // what it must be and is not: "at least 1"; empty: its value is right
 
   // Numbers that the value may have, both ends included.
   Option& set_range(double min, double max);
-  // `value` of the struct says that nothing was given; default_words say what happens then.
+  // `value` in the struct means "not given"; default_words describe what happens then.
   Option& set_unset(double value, std::string words);
   // As set_range(), and 0.
   Option& set_range_or_zero(double min, double max);
@@ -93,7 +93,7 @@ struct Option {
   Option& set_default(std::string words);
   Option& set_type_name(std::string text);
   Option& set_choices(std::vector<std::string> words);
-  // Other words are parts of ffkit that a build may leave out, called `what` in base/left_out.h.
+  // Further words are parts of ffkit that a build may leave out, called `what` in base/left_out.h.
   Option& set_left_out(std::string what);
   Option& set_zero_word(std::string word);
   Option& set_size();
@@ -105,8 +105,8 @@ struct Option {
   Option& set_names_model();
   Option& set_argument();
 
-  // Sets the value as a caller gives it. Throws Error(invalid_argument) when it is none of the
-  // choices, or out of range, and Error(unsupported) for a choice that is left out of this build.
+  // Sets the value from a caller. Throws Error(invalid_argument) if it is not one of the choices or
+  // out of range, and Error(unsupported) for a choice that is left out of this build.
   void give(const OptionValue& value, size_t part = 0);
   // How texts name it (option_names.h): "crop_scale".
   std::string key() const;
@@ -118,7 +118,7 @@ struct Option {
   std::string range_text() const;
 };
 
-// A member of an option of several values: its name in JSON, and where it is.
+// One of several values of an option: its name in JSON, and its variable.
 template <typename T>
 struct ListedValue {
   std::string key;
@@ -129,12 +129,12 @@ class OptionTable {
  public:
   // Heading of the options that are added from now on.
   void group(std::string name) { group_ = std::move(name); }
-  // For options of a task: JSON and TOML have those added from now on behind the general option
-  // `name`; empty: behind all.
+  // For options of a task: JSON and TOML have the following options after the general option
+  // `name`; empty: at the end.
   void store_behind(std::string name) { stored_behind_ = std::move(name); }
 
-  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag, and
-  // --no-NAME turns it off. In JSON the option's key is its name with '_' for '-'.
+  // `value`: bool, an integer, double, std::string or std::filesystem::path. A bool is a flag,
+  // which --no-NAME turns off. The key in JSON is the name with '_' instead of '-'.
   template <typename T>
   Option& add(std::string name, T& value, std::string help) {
     Option& option = start(std::move(name), std::move(help));
@@ -142,8 +142,8 @@ class OptionTable {
     option.is_path = std::is_same_v<T, std::filesystem::path>;
     return option;
   }
-  // One of `choices`, the names of an enum: to_string(value) names one, parse(name) finds it.
-  // `choices` empty: parse() takes others too, and throws Error(invalid_argument) that lists them.
+  // One of `choices`, the names of an enum; to_string(value) and parse(name) convert. `choices`
+  // empty: parse() takes other names, too, and throws Error(invalid_argument) that lists them.
   template <typename Enum>
   Option& add_choice(std::string name, Enum& value, Enum (*parse)(std::string_view),
                      std::vector<std::string> choices, std::string help) {
@@ -166,32 +166,31 @@ class OptionTable {
     return option;
   }
 
-  // Paths, of which an option may be given several: `get` gives them, and `set` takes them. One is
-  // stored as a text, several as a list.
+  // One or several paths, read by `get` and written by `set`. One path is stored as a text, several
+  // as a list.
   Option& add_paths(std::string name, std::function<std::vector<std::string>()> get,
                     std::function<void(const std::vector<std::string>&)> set, std::string help);
 
   // Names: a list in Python and files, "train,val" on the command line.
   Option& add_names(std::string name, std::vector<std::string>& value, std::string help);
 
-  // Values by name, in the order in which they are given: "image=FOLDER mask=FOLDER" on the command
-  // line. Refuses what is no NAME=VALUE, and a name that is there twice.
+  // Values by name, in the given order: "image=FOLDER mask=FOLDER" on the command line. Refuses
+  // texts without "=", and names that appear twice.
   Option& add_named(std::string name, NamedValues& value, std::string help);
 
-  // A text that stands for other values.
+  // A text that means other values.
   Option& add_words(std::string name, std::function<std::string()> get,
                     std::function<void(const std::string&)> set, std::string help);
 
   const std::deque<Option>& options() const { return options_; }
   std::deque<Option>& options() { return options_; }
-  // Null when there is none.
+  // Null if there is none.
   const Option* find(std::string_view name) const;
   Option* find(std::string_view name);
   bool is_given(std::string_view name) const;
-  // Throws Error(invalid_argument) naming the first option whose value is wrong, or none of its
-  // choices.
+  // Throws Error(invalid_argument) that names the first option with a wrong value.
   void check() const;
-  // Throws Error(invalid_argument) when one of `names` is given: its name, then `why`, such as "has
+  // Throws Error(invalid_argument) if one of `names` is given: its name, then `why`, such as "has
   // no effect; leave it out".
   void refuse(std::initializer_list<std::string_view> names, const std::string& why) const;
 
@@ -235,8 +234,8 @@ void check_options(Options options) {
   table.check();
 }
 
-// The options that are stored, in the order of JSON and TOML: those of `general`, each followed by
-// what `own` stores behind it, and the rest of `own`.
+// The stored options, in the order of JSON and TOML: those of `general`, each followed by the
+// options of `own` that belong after it; then the rest of `own`.
 std::vector<const Option*> stored_options(const OptionTable& general, const OptionTable& own);
 
 }  // namespace ffkit

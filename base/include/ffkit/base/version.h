@@ -1,5 +1,5 @@
-// The version of ffkit. CMake and the Python package take theirs from here. docs/stability.md says
-// what stays the same from one version to the next.
+// The version of ffkit, also for CMake and the Python package. docs/stability.md lists what stays
+// the same between versions.
 #pragma once
 
 #define FFKIT_VERSION_MAJOR 0

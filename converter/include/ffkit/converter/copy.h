@@ -3,7 +3,7 @@
 //   SRC/<split>/manifest.json ─▶ shards, many at once ─▶ report.jsonl ─▶ manifests ─▶ DST
 //                                each checked while it passes
 //
-// While a copy is made, DST has the marker of an unfinished data set, which says how to go on.
+// During a copy, DST has the marker of an unfinished data set, which says how to continue.
 #pragma once
 
 #include <atomic>
@@ -20,19 +20,20 @@ namespace ffkit {
 struct CopyOptions {
   // Of a data set with splits: those that are copied; empty: all.
   std::vector<std::string> splits;
-  // Shards that are underway at once, 1 to 64. Each takes up to 100 MiB of memory.
+  // The number of shards that are copied at the same time, 1 to 64. Each takes up to 100 MiB of
+  // memory.
   int num_threads = 4;
-  // Goes on with a copy of the same data that has ended early, which is an error otherwise. One
-  // that another process is making is always an error.
+  // Continues an interrupted copy of the same data; without it, that is an error. A copy that
+  // another process is making is always an error.
   bool resume = false;
   // Checked between pieces of 4 MiB; once true, the copy ends with Error(cancelled).
   const std::atomic<bool>* cancel = nullptr;
   // Called after each shard, with records; must be quick.
   std::function<void(const ConvertProgress&)> progress;
-  // Called with one sentence the user should know. In a store, whether a copy of another machine is
-  // alive takes half a minute to tell, of which there is one.
+  // Called with notes to the user. In a store, one of them says that it takes half a minute to see
+  // whether a copy of another machine still runs.
   std::function<void(const std::string&)> note;
-  // What finishes the copy when this call ends early, for a shell.
+  // The shell command that finishes the copy if this call ends early.
   std::string command;
 };
 
@@ -46,15 +47,13 @@ struct CopySummary {
   double seconds = 0;
 };
 
-// Copies the data set, or the split, at `from` to `to`, which becomes the same: a folder of splits,
-// or one of a split. Every shard's bytes are compared, while they pass, with the checksums of its
-// records, index and columns, and these with the manifest's; so a copy of a damaged shard ends with
-// Error(corrupt) that names it, and the shard does not appear at `to`. A shard that is there
-// already with the manifest's length and checksum of its catalog is left as it is.
+// Copies the data set, or the split, at `from` to `to`. The bytes of every shard are compared with
+// the checksums of its records, index and columns, and these with the manifest's. So a damaged
+// shard gives Error(corrupt) that names it, and does not appear at `to`. If a shard is at `to`
+// already, with the length and catalog checksum of the manifest, it is not copied.
 //
-// Throws Error(invalid_argument) when `from` is not finished, or `to` holds another data set or
-// what no copy of `from` has made; Error(unsupported) for places that cannot be written to;
-// Error(io).
+// Throws Error(invalid_argument) if `from` is not finished, or `to` has another data set or other
+// files; Error(unsupported) for places that cannot be written to; Error(io).
 CopySummary copy_dataset(const std::filesystem::path& from, const std::filesystem::path& to,
                          const CopyOptions& options);
 

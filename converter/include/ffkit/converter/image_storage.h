@@ -1,13 +1,12 @@
-// ImageStorage: what becomes of the pictures of a source on their way into records. By default they
-// are stored as they are.
+// ImageStorage: how pictures of a source are stored in records. By default they are stored
+// unchanged.
 //
 //   file ─▶ check ─▶ too large? resize ─▶ as JPEG or raw pixels ─▶ JPEG in the dct code ─▶ record
 //             │      (untouched pictures keep their bytes)         (if asked for)
 //             broken: an error, or kept as it is
 //
-// Nothing is re-encoded that need not be: a picture within the limits keeps its bytes, unless it is
-// to be raw or is odd. The dct code (ffkit/image/dct_picture.h) loses nothing: the JPEG can be made
-// again from it, to the byte.
+// A picture within the limits keeps its bytes, unless it is odd or shall be raw. The dct code
+// (ffkit/image/dct_picture.h) is lossless: the JPEG can be restored from it, byte by byte.
 #pragma once
 
 #include <array>
@@ -25,10 +24,9 @@ namespace ffkit {
 
 enum class StoreAs : uint8_t {
   jpeg,  // as it came, or as a JPEG where it was made smaller or was odd
-  // as jpeg, and then in the dct code; a picture that has none is stored as with jpeg and reported
+  // as jpeg, then in the dct code; a picture without one is stored as with jpeg, and reported
   dct,
-  // every picture as its pixels (a binary PPM): much larger, and decoded as fast as memory is
-  // copied
+  // every picture as pixels (a binary PPM): much larger; decoding is a copy of memory
   raw,
   smart,  // raw_share of the pictures as raw, the others as jpeg
 };
@@ -46,7 +44,7 @@ ImageCheck parse_image_check(std::string_view name);
 
 enum class ExifUse : uint8_t {
   ignore,  // pixels as they are in the file, as torchvision takes them
-  // a picture that its EXIF data turn or mirror is stored upright, encoded anew without them
+  // if EXIF data rotate or mirror a picture, it is stored upright, encoded again without them
   apply,
 };
 std::string_view to_string(ExifUse exif);
@@ -54,18 +52,18 @@ std::string_view to_string(ExifUse exif);
 ExifUse parse_exif_use(std::string_view name);
 
 struct ImageStorage {
-  // A picture whose longer side has more pixels is resized to that many; 1 .. 65500, 0: off.
+  // Pictures with a longer side above this are resized to it; 1 .. 65500, 0: off.
   int max_resolution = 0;
-  // A picture whose shorter side has more pixels is resized to that many, never up; 1 .. 65500, 0:
-  // off. Not together with max_resolution.
+  // Pictures with a shorter side above this are resized to it; 1 .. 65500, 0: off. Not together
+  // with max_resolution.
   int short_side = 0;
   int jpeg_quality = 90;  // of what is re-encoded, 1 .. 100 as in libjpeg; 4:2:0
   StoreAs store = StoreAs::jpeg;
-  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. Drawn from
-  // SampleBuffers::seed() and the sample's id.
+  // For StoreAs::smart: the probability that a picture is stored raw, 0 .. 1. The draw depends on
+  // SampleBuffers::seed() and the id of the sample.
   double raw_share = 0.5;
-  // Whatever is no 8-bit JPEG of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...) becomes
-  // an RGB JPEG; each is reported.
+  // Everything except 8-bit JPEGs of one or three components (CMYK JPEGs, PNG, WebP, BMP, ...)
+  // becomes an RGB JPEG; each is reported.
   bool fix_odd = false;
   // Applied before a picture is resized; each that is turned is reported.
   ExifUse exif = ExifUse::ignore;
@@ -75,16 +73,15 @@ struct ImageStorage {
 // What report.jsonl says was done to a picture that has no dct code.
 inline constexpr const char* kKeptWithoutDct = "kept without the dct code";
 
-// What report.jsonl says of a picture that is taken, but not everywhere with all that it has; the
-// summary counts them.
+// A remark in report.jsonl on a picture that may lose something; the summary counts them.
 struct PictureRemark {
   const char* reason;
   const char* action;
 };
 inline constexpr PictureRemark kKept16Bits = {
-    "has 16 bits a channel",
+    "has 16 bits per channel",
     "kept; batches of u8 have the high bytes, and augmentations refuse it"};
-inline constexpr PictureRemark kLost16Bits = {"has 16 bits a channel",
+inline constexpr PictureRemark kLost16Bits = {"has 16 bits per channel",
                                               "stored with 8 bits: the high bytes"};
 inline constexpr PictureRemark kKeptAnimation = {"is an animation",
                                                  "kept; batches have its first picture"};
@@ -93,24 +90,23 @@ inline constexpr PictureRemark kFirstOfAnimation = {"is an animation",
 inline constexpr std::array kPictureRemarks = {kKept16Bits, kLost16Bits, kKeptAnimation,
                                                kFirstOfAnimation};
 
-// For sources that take pictures as they are: jpeg, or dct; throws Error(invalid_argument) for
-// others.
+// For sources that do not change pictures: jpeg, or dct; throws Error(invalid_argument) for others.
 ImageStorage as_they_are(StoreAs store, ExifUse exif = ExifUse::ignore);
-// What a source takes of ImageStorage.
+// The options of ImageStorage that a source supports.
 enum class PictureUse : uint8_t {
   none,
   store,  // `store` alone, jpeg or dct: pictures stay as they are otherwise
   all,
 };
-// Declares what a user may set of `storage`, which must outlive `table`. `takes_exif`: nothing in
-// the records is in pixels of the picture.
+// Declares the options of `storage`, which must outlive `table`. `takes_exif`: nothing in the
+// records uses pixel coordinates.
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table);
-// Throws Error(invalid_argument) naming the first value that is out of range or does not go with
+// Throws Error(invalid_argument) that names the first value out of range or in conflict with
 // another.
 void validate(const ImageStorage& storage);
 // As validate(), and refuses an option that is given and changes nothing.
 void validate(const ImageStorage& storage, const OptionTable& table);
-// For the manifest's options: what differs from storing pictures as they are; empty by default.
+// For the manifest's options: differences from unchanged pictures; empty by default.
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage);
 
 struct PixelSize {
@@ -118,9 +114,9 @@ struct PixelSize {
   int height = 0;
   bool operator==(const PixelSize&) const = default;
 };
-// The size in which a picture of `size` is stored. The other side is rounded down, to 1 at least,
-// as torchvision's Resize and FFCV's max_resolution do: a picture stored with short_side 256 is
-// what torchvision's Resize(256) gives.
+// The stored size of a picture of `size`. The other side is rounded down, to at least 1, like
+// torchvision's Resize and FFCV's max_resolution: with short_side 256, a picture is the result of
+// torchvision's Resize(256).
 PixelSize stored_size(const ImageStorage& storage, PixelSize size);
 
 // Applies an ImageStorage to pictures. Thread-safe: keeps a decoder, a resizer and an encoder for
@@ -136,19 +132,19 @@ class ImageStorer {
     PixelSize original;  // upright, if it was turned; 0 x 0 for a broken picture that is kept
     PixelSize size;      // as stored: pixel coordinates scale by size / original
   };
-  // What to store for `image`, an encoded picture that lives as long as the result is used. `id` is
-  // the sample's, for the draw. What was done about a picture that is broken, odd or without a dct
-  // code is reported to `buffers`, with the name `picture` where the sample has several. Throws
-  // Error(corrupt or unsupported) for what cannot be read, without the file's name.
+  // The bytes to store for `image`, an encoded picture that must outlive the result. `id` of the
+  // sample is for the draw. Reports to `buffers` how a broken or odd picture, or one without a dct
+  // code, was treated; `picture` is its name if the sample has several. Throws Error(corrupt or
+  // unsupported), without the file's name, if the picture cannot be read.
   Stored store(std::span<const std::byte> image, std::string_view id, SampleBuffers& buffers,
                std::string_view picture = {}) const;
 
   const ImageStorage& storage() const;
-  // Whether a damaged picture may be stored without a word: nothing decodes those that stay as they
-  // are.
+  // Whether a damaged picture may be stored without notice, because unchanged pictures are not
+  // decoded.
   bool checks_headers_only() const;
-  // How many bytes are in memory, roughly and at most, for a picture from a file of so many: raw
-  // pixels are larger than their file.
+  // Rough upper limit of memory for a picture from a file of `file_bytes`; raw pixels are larger
+  // than the file.
   int64_t memory_bytes(int64_t file_bytes) const;
 
  private:

@@ -1,8 +1,7 @@
-// What interrupted conversions and copies have left in a folder or a store: `ffconvert gc`.
+// Leftovers of interrupted conversions and copies in a folder or a store: `ffconvert gc`.
 //
-// Only names that ffkit gives are looked at, in the data set's folder, in those of its splits, and
-// in a store in those of its parts.
-// What a manifest names is never a leftover, nor is a file that is not ffkit's.
+// Only names that ffkit gives are considered, in the folders of the data set, its splits and, in a
+// store, its parts. Files that a manifest names, or that are not ffkit's, are never leftovers.
 #pragma once
 
 #include <cstdint>
@@ -40,19 +39,19 @@ struct Leftovers {
   std::vector<std::string> notes;  // what could not be looked for, a sentence each
 };
 
-// Of the data set, or the split, at `place`, and of its splits. Throws Error(not_found) where there
-// is nothing, Error(unsupported) for a store without lists.
+// Finds leftovers of the data set or split at `place`. Throws Error(not_found) if nothing is there,
+// Error(unsupported) for a store that cannot list files.
 Leftovers find_leftovers(const std::filesystem::path& place);
 
 struct RemovedLeftovers {
   int64_t num_removed = 0;
   int64_t num_bytes = 0;
 };
-// Removes what find_leftovers() found, after looking again. What belongs to data sets that are not
-// finished, `work` and `marker`, only with `unfinished`: then their conversions begin anew. What a
-// process of this machine has on a disk stays. In a store, a conversion or a copy that is being
-// made is an Error(invalid_argument), and nothing is removed; whether one of another machine lives
-// may take half a minute to tell, of which `note`, which may be empty, gets a sentence.
+// Removes leftovers, after it has looked again. With `unfinished` it also removes `work` and
+// `marker` of unfinished data sets; their conversions then start over. Files on a disk that a
+// process of this machine uses stay. In a store, a running conversion or copy gives
+// Error(invalid_argument), and nothing is removed. It may take half a minute to see whether one of
+// another machine runs; `note`, which may be empty, gets a sentence about it.
 RemovedLeftovers remove_leftovers(const std::filesystem::path& place, bool unfinished,
                                   const std::function<void(const std::string&)>& note = {});
 

@@ -20,7 +20,7 @@ namespace ffkit {
 enum class ReadMode {
   automatic,  // gather where a measurement finds scattered reads much slower, else direct
   direct,     // each sample where it lies when its turn comes: for SSDs and page caches
-  // once, front to back, through files in the destination: for spinning disks and network file
+  // once from front to back, through files in the destination: for hard disks and network file
   // systems. Needs twice the space
   gather,
 };
@@ -29,19 +29,18 @@ std::string_view to_string(ReadMode mode);
 ReadMode parse_read_mode(std::string_view name);
 
 // One of the machines that share a conversion: it makes part `index` (1 .. count) of each split's
-// shards. merge_datasets() makes of all parts what one machine would have made.
+// shards. merge_datasets() joins the parts; the result is that of one machine.
 struct ConvertPart {
   int64_t index = 1;
   int64_t count = 1;
-  // Which variables of the environment have said so: "SLURM_ARRAY_TASK_ID"; empty: the caller has.
+  // The environment variable that it comes from: "SLURM_ARRAY_TASK_ID"; empty: the caller.
   std::string found_by = {};
 };
-// "2/8"; or "auto": what a job array of Slurm, srun, mpirun or torchrun say in the environment of
-// this process. Throws Error(invalid_argument), also where they say nothing or contradict each
-// other.
+// "2/8"; or "auto": from the environment of a Slurm job array, srun, mpirun or torchrun. Throws
+// Error(invalid_argument), also if the environment has no part or contradicts itself.
 ConvertPart parse_part(std::string_view text);
 
-// What a user says of the data, for the manifests: it is passed on by transcodes, copies and joins.
+// A user's facts about the data, for the manifests; transcodes, copies and joins keep them.
 struct Attribution {
   std::string license = {};  // "CC BY 4.0"
   std::string source = {};   // where the data come from: an address, a paper, a person
@@ -60,7 +59,7 @@ struct ConvertProgress {
 };
 
 struct ConvertOptions {
-  // 0: one a processor this process may use; at most 1024. Does not change the output.
+  // 0: one per processor that this process may use; at most 1024. Does not change the output.
   int num_threads = 0;
   int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
   Order order = Order::shuffle;
@@ -68,20 +67,19 @@ struct ConvertOptions {
   BadSamples bad_samples = BadSamples::fail;
   ReadMode read = ReadMode::automatic;  // does not change the output
   ConvertPart part;
-  // Goes on with what an equal conversion has left in the destination, shard by shard; without it,
-  // that is removed.
+  // Continues an interrupted, equal conversion in the destination; without it, its files are
+  // removed.
   bool resume = false;
   // 1 (fast) to 22 (small), -7 to -1 (faster still); 0: records are not compressed.
   int zstd_level = 0;
-  // With zstd_level: size of the zstd dictionary that is trained on each split's first records,
-  // 256 bytes to 16 MiB; 0: none.
+  // With zstd_level: size of the zstd dictionary trained on the first records of each split, 256
+  // bytes to 16 MiB; 0: none.
   int64_t zstd_dictionary_bytes = 0;
-  // Samples in memory; a sample larger than its share (this / (2 * threads)) still gets through,
-  // alone in its batch.
+  // Limit of samples in memory. A sample larger than its share (this / (2 * threads)) is processed
+  // alone.
   int64_t max_bytes_in_flight = 256LL << 20;
-  // The longest record, before and after compression, >= 1. A sample with a longer one is a bad
-  // sample, because readers refuse it (ShardReaderOptions has the same limit) unless they are told
-  // otherwise.
+  // The longest record, before and after compression, >= 1. A longer one is a bad sample, because
+  // readers refuse it by default (ShardReaderOptions has the same limit).
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // Checked between samples; once true, the conversion ends with Error(cancelled). May be set by a
   // signal handler.
@@ -90,21 +88,21 @@ struct ConvertOptions {
   std::function<void(const ConvertProgress&)> progress;
   // Called with one sentence the user should know.
   std::function<void(const std::string&)> note;
-  // What finishes the data set when this call ends early, for a shell: whoever opens the folder is
-  // told. Empty: not known.
+  // The shell command that finishes the data set if this call ends early; readers of the folder see
+  // it. Empty: not known.
   std::string command;
-  // With `part`: the last part to end makes of all parts what one machine would have made, as
-  // merge_datasets() does. All parts have the same destination then, also where it is a folder.
+  // With `part`: the part that ends last joins all parts, like merge_datasets(). All parts must
+  // have the same destination, also if it is a folder.
   bool merge_when_complete = false;
-  // Of the samples, only those with these ids (the field `id` of their records) are converted: a
-  // UTF-8 file with one id a line, also in a store; empty: all. Lines without text are passed over.
+  // Converts only samples with these ids (the field `id` of their records): a UTF-8 file with one
+  // id per line, also in a store; empty: all. Empty lines are ignored.
   std::filesystem::path only = {};
   // The same, without a file; one of the two.
   std::optional<std::vector<std::string>> only_ids = {};
-  // Of sources of many files: lists the files alone, and opens them group by group, each with
-  // shards of its own, so that memory is that of one group: of so many files, or, for 0, as many
-  // as hold 128 MiB, or shard_bytes where that is less. Shuffles the files, and the samples of a
-  // group among each other. Nothing: all samples are listed beforehand.
+  // For sources of many files: lists only the files, and opens them group by group, so memory is
+  // needed for only one group. Each group has its own shards. A group has this many files, or for
+  // 0, files of 128 MiB (or shard_bytes if that is less). Files are shuffled, and samples within a
+  // group. Nothing: all samples are listed before.
   std::optional<int64_t> by_files = {};
   Attribution attribution = {};
 };
@@ -116,10 +114,11 @@ std::string by_files_text(int64_t by_files);
 
 // Declares what a user may set; `options` must outlive `table`.
 void describe(ConvertOptions& options, OptionTable& table);
-// Throws Error(invalid_argument) naming the first value that is out of range, or does not go with
+// Throws Error(invalid_argument) that names the first value out of range or in conflict with
 // another.
 void validate(const ConvertOptions& options);
-// The same, and throws for what was given of `table`, over `options`, without what it needs.
+// The same, and throws if an option was given in `table`, over `options`, without another one that
+// it needs.
 void validate(const ConvertOptions& options, const OptionTable& table);
 
 }  // namespace ffkit

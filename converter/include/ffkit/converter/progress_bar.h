@@ -1,6 +1,6 @@
-// ProgressBar: one line that is drawn over and over on a terminal: share done, records/s, MB/s,
-// time left. On anything but a terminal, such as a log file, it is a line of its own every 30 s.
-// Not thread-safe, but it may be moved from thread to thread, as ConvertOptions::progress does.
+// ProgressBar: one updated line on a terminal: share done, records/s, MB/s, time left. Elsewhere,
+// such as in a log file, it prints a line every 30 s. Not thread-safe, but different threads may
+// use it in turn, as ConvertOptions::progress does.
 #pragma once
 
 #include <chrono>

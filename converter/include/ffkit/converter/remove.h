@@ -1,9 +1,9 @@
-// remove: records taken out of a data set, so that none of its files has their bytes.
+// remove: removes records from a data set, so that none of its files has their bytes.
 //
 //   DATA/train/shard-00003.ffr   has such records ─▶ shard-00008.ffr without them
 //   DATA/train/manifest.json     replaced in one step; then the old shard is removed
 //
-// The order of the others stays, and so do shards without such records.
+// The order of the other records stays. Shards without such records stay, too.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 namespace ffkit {
 
 struct RemoveOptions {
-  // The records' field `id`: a UTF-8 file with one id a line, also in a store; or the ids
-  // themselves. One of the two.
+  // Values of the field `id`: a UTF-8 file with one id per line, also in a store; or a list. One of
+  // the two.
   std::filesystem::path ids_file = {};
   std::optional<std::vector<std::string>> ids = {};
   const std::atomic<bool>* cancel = nullptr;     // checked between records
@@ -38,16 +38,15 @@ struct RemoveSummary {
 };
 
 // Removes the records with these ids from all splits of the data set in the folder `data`, and
-// their lines from its report. First the new shards are written beside the old ones, then the
-// manifests are replaced, then the old shards are removed. A kill leaves each split as it was or as
-// it is to be; the same call then removes what is left over. Locks the folder, as an append does.
-// Blocks.
+// their lines from its report. First it writes the new shards beside the old ones, then it replaces
+// the manifests, then it removes the old shards. After a kill, each split is either unchanged or
+// finished; the same call then removes leftover files. Locks the folder, like an append. Blocks.
 //
-// Throws Error(invalid_argument) without ids, for records without a field `id`, where all records
-// of a split would go, for a part of a conversion, for records that refer to each other by number,
-// for FFRecord v1, and while another process joins or changes the folder; Error(unsupported) for a
-// store; Error(not_found) where no record has such an id; Error(corrupt) where a record that stays
-// cannot be read. Nothing is changed then.
+// On errors it changes nothing. Throws Error(invalid_argument) without ids, for records without a
+// field `id`, if all records of a split would be removed, for a part of a conversion, for records
+// that refer to each other by number, for FFRecord v1, and while another process joins or changes
+// the folder; Error(unsupported) for a store; Error(not_found) if no record has such an id;
+// Error(corrupt) if a remaining record cannot be read.
 RemoveSummary remove_records(const std::filesystem::path& data, const RemoveOptions& options);
 
 }  // namespace ffkit

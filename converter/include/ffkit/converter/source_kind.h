@@ -1,5 +1,5 @@
-// SourceKind: what the engine knows of a kind of sources (its name, options and rules), and one
-// conversion by it. ffkit/sources/registry.h has all kinds there are.
+// SourceKind: a kind of sources (its name, options and rules), and a conversion with it.
+// ffkit/sources/registry.h has all kinds.
 // May change in any version (docs/stability.md).
 #pragma once
 
@@ -16,33 +16,33 @@
 
 namespace ffkit {
 
-// What all kinds are opened with.
+// The arguments with which all kinds are opened.
 struct SourceArguments {
   std::filesystem::path path;        // SRC; empty for kinds without one
   const ConvertOptions& conversion;  // seed, threads and the flag that stops them count in open()
   bool is_dry_run = false;           // nothing is to be left behind
-  // Where large temporary files may be, as on the disk of the destination, which need not be there;
-  // empty: $TMPDIR or /tmp.
+  // Folder for large temporary files, such as one on the disk of the destination; it need not
+  // exist. Empty: $TMPDIR or /tmp.
   std::filesystem::path temporary_folder;
   ImageStorage images;  // for kinds that have pictures, or take a part of it
-  // For kinds that list_files(): the source is to be made of these alone.
+  // For kinds with list_files(): makes the source from only these files.
   const GroupOfFiles* group = nullptr;
 };
 
-// The options of one call of a kind, beside those that all conversions have. Not thread-safe.
+// The options of one call of a kind, beside those of all conversions. Not thread-safe.
 class SourceOptions {
  public:
   virtual ~SourceOptions() = default;
   // Declares the options in `table`, which refers to this object from then on.
   virtual void describe(OptionTable& table) = 0;
-  // Throws Error(invalid_argument) for options that no data could make right: wrong use, told
-  // before the source is opened. `table` is the described one, and says what was given.
+  // Throws Error(invalid_argument) for options that are wrong for any data, before the source is
+  // opened. `table` is the described one, with the given options.
   virtual void check(const OptionTable& /*table*/) const {}
   // Source::has_record_references(): not shuffled, nothing left out.
   virtual bool keeps_order() const { return false; }
   virtual std::unique_ptr<Source> open(const SourceArguments& arguments) const = 0;
-  // The files that the source is made of, without a look into them; nothing for kinds that cannot
-  // be made of some of their files. Throws as open().
+  // The files of the source, without opening them; nothing for kinds that cannot be made from a
+  // part of their files. Throws like open().
   virtual std::optional<FileListing> list_files(const SourceArguments& /*arguments*/) const {
     return std::nullopt;
   }
@@ -53,14 +53,14 @@ std::unique_ptr<SourceOptions> make_source_options() {
   return std::make_unique<Options>();
 }
 
-// Of kinds whose records hold numbers that mean something by options of the manifest alone, such as
-// tokens: data sets that are joined must agree in these options.
+// For kinds with numbers that depend on options of the manifest, such as tokens: data sets must
+// agree in these options to be joined.
 struct MergeRule {
   const char* what;  // "tokens"
   std::span<const char* const> options;
-  // Of a split by its name and the fields of its records. Whether the rule is about it:
+  // Whether the rule applies to a split, from its name and the fields of its records.
   bool (*is_about)(const std::string& split, const Schema& schema);
-  // Whether it is the same in all data sets that agree, so that one of them is enough.
+  // Whether the split is the same in all data sets that agree, so that one copy is enough.
   bool (*is_shared)(const std::string& split, const Schema& schema);
 };
 
@@ -76,13 +76,12 @@ struct SourceKind {
   const MergeRule* merge_rule = nullptr;
 };
 
-// All kinds, in the order in which help lists them. The library ffkit::sources defines it: a merge
-// asks the kinds for their rules.
+// All kinds, in the order of --help. The library ffkit::sources defines it, because a merge needs
+// the rules of the kinds.
 std::span<const SourceKind> source_kinds();
 
-// One conversion by a kind: all options of `ffconvert <kind>` and of Python's
-// ffkit.convert.<kind>() in one table, and the rules between them. Not thread-safe; `kind` must
-// outlive it.
+// One conversion with a kind: all options of `ffconvert <kind>` and of Python's
+// ffkit.convert.<kind>() in one table, with their rules. Not thread-safe; `kind` must outlive it.
 class KindConversion {
  public:
   explicit KindConversion(const SourceKind& kind);
@@ -95,11 +94,11 @@ class KindConversion {
   const OptionTable& table() const { return table_; }
   // `cancel`, `progress`, `note` and `command` are the caller's to set.
   ConvertOptions& options() { return options_; }
-  // Settles the order of the records, and throws Error(invalid_argument) for wrong use. Opens
+  // Chooses the order of the records, and throws Error(invalid_argument) for wrong use. Opens
   // nothing.
   void check();
-  // After check(). `destination` is where the data set will be. With ConvertOptions::by_files, what
-  // is returned refers to this object.
+  // Call it after check(). `destination` is the future place of the data set. With
+  // ConvertOptions::by_files, the result refers to this object.
   std::unique_ptr<Source> open(const std::filesystem::path& path,
                                const std::filesystem::path& destination, bool is_dry_run) const;
 

@@ -1,4 +1,4 @@
-// What a conversion has written, or would write.
+// The result of a conversion, or of an estimate.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ struct ConvertSummary {
   std::vector<SplitSummary> splits;
   int64_t num_classes = 0;
   int64_t num_reported = 0;  // lines of report.jsonl
-  // With StoreAs::dct: the pictures that have no dct code, by the reason, such as "progressive".
-  // Each has a line of report.jsonl.
+  // With StoreAs::dct: number of pictures without a dct code, by reason, such as "progressive".
+  // Each has a line in report.jsonl.
   std::map<std::string, int64_t> without_dct;
-  // Pictures that lose something, in the record or in batches, by the words about them: "has 16
-  // bits a channel: kept; ...". Each has a line of report.jsonl.
+  // Number of pictures that may lose something, by remark: "has 16 bits per channel: kept; ...".
+  // Each has a line in report.jsonl.
   std::map<std::string, int64_t> remarks;
   bool headers_only = false;  // pictures were stored of which only the headers were looked at
   // By the action: "document left out", "replaced by U+FFFD" (bytes), ...
   std::map<std::string, ReportedAction> reported = {};
   double seconds = 0;
-  // What this process has asked of stores so far, the listing of the source included, and the bytes
-  // of the answers.
+  // Requests of this process to stores so far, including listings of the source, and the bytes of
+  // the answers.
   int64_t num_store_requests = 0;
   int64_t num_store_bytes = 0;
   // With options.resume: the data set was complete before, and nothing was written.
@@ -45,10 +45,10 @@ struct ConvertSummary {
   // With options.merge_when_complete: the parts of the conversion, and how many have finished.
   int64_t num_parts = 0;
   int64_t num_finished_parts = 0;
-  // The splits of the whole, where this call has merged the parts. Empty: parts are missing, or
-  // another process has merged them or does so.
+  // The splits of the whole data set, if this call has merged the parts. Empty: parts are missing,
+  // or another process merges them.
   std::vector<SplitSummary> merged = {};
-  // Where report.jsonl is of a part that is not merged yet; empty: in the destination.
+  // The folder of report.jsonl of a part that is not merged yet; empty: the destination.
   std::string report_folder = {};
 
   [[nodiscard]] int64_t num_records() const;

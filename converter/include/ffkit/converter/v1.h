@@ -1,6 +1,5 @@
-// FFRecord v1 (FORMAT.md, "Version 1"): data sets written as files of the predecessor. Reading them
-// is Dataset::open's business, and open_datasets() in sources/transcode.h is the Source to convert
-// them from.
+// FFRecord v1 (FORMAT.md, "Version 1"): writes data sets as files of the predecessor. Dataset::open
+// reads such files; open_datasets() in sources/transcode.h is the Source to convert them.
 //
 //   DST/<split>.ffr/  PART_00000.ffr, PART_00001.ffr ..., by V1Writer
 //   DST/meta.pkl      of ImageNet's payload: the classes, and the labels of the training split
@@ -31,44 +30,43 @@ V1Content parse_v1_content(std::string_view name);
 
 struct V1Options {
   V1Content content = V1Content::automatic;
-  // whose bytes are written; empty: the first image field, or for raw the first of type image or
-  // bytes
+  // the field to write; empty: the first image field, or for raw the first of type image or bytes
   std::string field;
-  // A part is closed once the data set's records in it have this many bytes; 0: one part a shard.
+  // Size of a part, in bytes of the data set's records; 0: one part per shard.
   int64_t shard_bytes = 0;
-  // The longest record as it is written. A longer one is an Error(unsupported), because readers
-  // refuse it unless they are told otherwise.
+  // The longest record to write. A longer one is an Error(unsupported), because readers refuse it
+  // by default.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
   // As in ConvertOptions.
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const ConvertProgress&)> progress;
   std::function<void(const std::string&)> note;
-  // The shell command that finishes the data set after this call has ended early. Readers of the
-  // folder are told. Empty: not known.
+  // The shell command that finishes the data set if this call ends early; readers of the folder see
+  // it. Empty: not known.
   std::string command;
 };
 
-// Declares `payload`, `field` and the options of a conversion, which keeps the order of SRC unless
-// another one is given; both must outlive `table`.
+// Declares `payload`, `field` and the options of a conversion; by default it keeps the order of
+// SRC. Both must outlive `table`.
 void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table);
-// Whether all of `splits`, which were opened at `path`, are of FFRecord v1: then they are to be
-// read. Throws Error(invalid_argument) when only some are.
+// Whether all of `splits`, which were opened at `path`, are of FFRecord v1, so that they must be
+// read, not written. Throws Error(invalid_argument) if only some are.
 bool are_v1(const std::vector<Dataset>& splits, const std::filesystem::path& path);
-// Sets what a conversion has, too, and shard_bytes if that was given. Throws
-// Error(invalid_argument) for given options that FFRecord v1 has no use for.
+// Copies the options of a conversion that v1 has, too, and shard_bytes if it was given. Throws
+// Error(invalid_argument) for given options that FFRecord v1 does not have.
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table);
 
-// Writes `splits`, which must have different names, into `destination`, as convert() does: all or
-// nothing, the folder new or empty, refused by readers until it is whole. Holds one record and 20
-// bytes for each record of a part or of the training split in memory. A subset is written as one
-// part. Throws Error(invalid_argument) when a split lacks a field that is needed, or one of its
-// records has none, or a merge is about to change the data set (it is locked as merges lock their
-// sources), and what reading and writing throw. Blocks.
+// Writes `splits`, which must have different names, into `destination`, like convert(): all or
+// nothing, into a new or empty folder, which readers refuse until it is complete. Memory: one
+// record, and 20 bytes for each record of a part or of the training split. A subset becomes one
+// part. Throws Error(invalid_argument) if a split or a record lacks a needed field, or a merge is
+// changing the data set (it is locked like the sources of a merge); and errors of reading and
+// writing. Blocks.
 ConvertSummary write_v1(const std::vector<Dataset>& splits,
                         const std::filesystem::path& destination, const V1Options& options);
 
-// What write_v1() would write with these options, told from the records' numbers and from making
-// some hundred payloads of each split. Writes nothing; throws as write_v1() does.
+// Estimates the result of write_v1() with these options, from the numbers of records and some
+// hundred payloads of each split. Writes nothing; throws like write_v1().
 ConvertEstimate estimate_v1(const std::vector<Dataset>& splits, const V1Options& options);
 
 }  // namespace ffkit

@@ -1,6 +1,6 @@
-// What a record is made from, whatever its name and the form in which the set has it: a sum of the
-// bytes of its sample's files. Two records of equal sums are of the same files. converter/identity
-// makes and compares them; a shard keeps those that its records do not tell (FORMAT.md,
+// Identifies the original files of a record, independent of its name and form: a sum of the bytes
+// of its sample's files. Records with equal sums come from the same files. converter/identity makes
+// and compares them; a shard stores those that cannot be computed from its records (FORMAT.md,
 // "Contents").
 #pragma once
 
@@ -34,8 +34,8 @@ struct ContentSum {
   auto operator<=>(const ContentSum&) const = default;
 };
 
-// Of each record, what the shard keeps; {0, 0} for one that tells it by itself. Empty: so do all.
-// Throws as ShardReader does.
+// The stored sum of each record; {0, 0} if it can be computed from the record. Empty: all can.
+// Throws like ShardReader.
 std::vector<ContentSum> kept_contents(const ShardReader& shard);
 
 }  // namespace ffkit

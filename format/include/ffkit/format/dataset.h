@@ -1,16 +1,15 @@
-// Dataset: one split of a data set, its shards behind one global record number.
+// Dataset: one split of a data set, with one global record number over all shards.
 //
 //   DST/train/manifest.json       record_index 0 .. num_records()-1, in the order of
 //   DST/train/shard-00000.ffr     the manifest's shards
 //   DST/train/shard-00001.ffr ...
 //
 // FFRecord v1 opens the same way: DST/train.ffr/PART_00000.ffr ..., one file, or a list of files. A
-// subset is a Dataset too: it numbers its records anew, from 0. So is a chain, several splits
-// behind one another:
+// subset is a Dataset, too, with its own record numbers from 0. So is a chain of several splits:
 //
 //   chain({a, b})   records: a's, then b's   sources: 0, 1   fields: a's, then those of b alone
 //
-// A cheap handle: copies and subsets share the open shards. All functions are thread-safe. A
+// Copies are cheap: copies and subsets share the open shards. All functions are thread-safe. A
 // moved-from object can only be destroyed or assigned to.
 #pragma once
 
@@ -30,13 +29,12 @@ namespace ffkit {
 
 class Dataset {
  public:
-  // Opens the split `split` of `path`, or what `path` itself is when `split` is empty: a split's
-  // folder, a folder of v1 files, or one shard or v1 file. A split's folder also opens with the
-  // name of that split. Opens every shard and compares it with
-  // the manifest, where there are no more than options.max_open_shards; of more, each when it is
-  // needed (ShardReaderOptions::check_shards). Throws Error(not_found) with the splits there are
-  // and for a missing shard, Error(corrupt) for a different one, and Error(invalid_argument) for a
-  // conversion that has not finished. `options` are those of every shard.
+  // Opens the split `split` of the data set `path`. If `split` is empty, `path` is the folder of a
+  // split, a folder of v1 files, a shard or a v1 file. If there are at most options.max_open_shards
+  // shards, opens each and compares it with the manifest; otherwise each when it is needed
+  // (ShardReaderOptions::check_shards). Throws Error(not_found) for a missing split (with the
+  // existing ones) or shard, Error(corrupt) for a different shard, and Error(invalid_argument) for
+  // an unfinished conversion. `options` apply to every shard.
   static Dataset open(const std::filesystem::path& path, const std::string& split = "",
                       const ShardReaderOptions& options = {});
   // Opens shards or v1 files, in this order, as one data set; they must have the same schema.
@@ -44,20 +42,20 @@ class Dataset {
                             const ShardReaderOptions& options = {});
 
   // Returns a data set with the records of all `sources`, in this order; it shares their open
-  // shards. A chain of subsets has the records of the subsets, and takes 8 bytes of memory a
-  // record. A chain of chains has the sources of all of them.
+  // shards. A chain of subsets takes 8 bytes of memory per record. A chain of chains has the
+  // sources of all of them.
   //
-  // The schema has the fields of all sources. A field that a source lacks is null in its records,
+  // The schema has the fields of all sources. If a source lacks a field, it is null in its records,
   // and 0 or empty in columns. A field has a column if every source with the field has its column.
-  // Throws Error(invalid_argument) for no sources, and, naming two of them, when they have a field
-  // of the same name with different types, or different classes.
+  // Throws Error(invalid_argument) without sources, and if two sources, which it names, have a
+  // field with different types, or different classes.
   static Dataset chain(const std::vector<Dataset>& sources);
 
-  // What was opened: the split's folder, or the (first) file; for a chain, its first source's.
+  // The opened folder or (first) file; for a chain, that of its first source.
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  // The whole split's, also for a subset. For v1 files and single shards it is made from what they
-  // contain. For a chain it has the shards of all sources, and the facts and options that are the
-  // same in all of them.
+  // The manifest of the whole split, also for a subset. For v1 files and single shards it is made
+  // from their contents. For a chain it has the shards of all sources, and the facts and options
+  // that are equal in all of them.
   [[nodiscard]] const Manifest& manifest() const noexcept;
   [[nodiscard]] const Schema& schema() const noexcept;
   [[nodiscard]] int format_version() const;  // 1 or 2; of the first shard
@@ -67,24 +65,23 @@ class Dataset {
   [[nodiscard]] int64_t num_shards() const noexcept;
   // 0 .. num_shards()-1; Error(invalid_argument) for another.
   [[nodiscard]] const ShardReader& shard(int64_t shard_index) const;
-  // Identifies content and, for a subset, choice and order of the records: 16 hex digits.
+  // Identifies the content and, for a subset, the choice and order of records: 16 hex digits.
   [[nodiscard]] const std::string& fingerprint() const noexcept;
 
-  // The records of this data set with these numbers, in this order; numbers may repeat. Throws
-  // Error(invalid_argument) for one that is out of range. Takes 8 bytes of memory a record.
+  // The records with these numbers, in this order; numbers may repeat. Throws
+  // Error(invalid_argument) for a number out of range. Takes 8 bytes of memory per record.
   [[nodiscard]] Dataset subset(const std::vector<int64_t>& record_indices) const;
-  // The records for which `filter` holds, in their order. Reads columns, no records. Where the
-  // records have a label and no field "class", and the manifest has classes, the filter may have
-  // conditions on "class": by identifier, by name, or by one of several names ("tench, Tinca
-  // tinca"). Throws as matching_records(); Error(not_found) for a class that there is not,
-  // Error(invalid_argument) for a name that several classes have; for a chain
-  // also when a source lacks a field of the filter: filter that source before you chain it.
+  // The records that fulfil `filter`, in their order. Reads only columns. If the records have a
+  // label but no field "class", and the manifest has classes, the filter may have conditions on
+  // "class": by identifier, by name, or by one of several names ("tench, Tinca tinca"). Throws like
+  // matching_records(); Error(not_found) for an unknown class, Error(invalid_argument) for a name
+  // of several classes, and for a chain if a source lacks a field of the filter: filter that source
+  // before you chain it.
   [[nodiscard]] Dataset where(const Filter& filter) const;
   [[nodiscard]] bool is_subset() const noexcept;
   // All records of the split that this is a subset of; itself unless it is one.
   [[nodiscard]] Dataset whole_split() const;
-  // The number in the whole split of a record of this data set; the same number unless it is a
-  // subset.
+  // A record's number in the whole split; the same number unless this is a subset.
   [[nodiscard]] int64_t index_in_split(int64_t record_index) const;
 
   // Splits that this is made of: 1 unless it is a chain, or a subset of one.
@@ -94,11 +91,11 @@ class Dataset {
   [[nodiscard]] Dataset source(int64_t source) const;
   // The number of the source of a record; Error(invalid_argument) when out of range.
   [[nodiscard]] int64_t source_of(int64_t record_index) const;
-  // How many records of each source there are. Throws Error(invalid_argument) for a subset in which
-  // they are not those of source 0, then those of source 1, and so on.
+  // The number of records of each source. Throws Error(invalid_argument) for a subset that is not
+  // ordered by source.
   [[nodiscard]] std::vector<int64_t> source_sizes() const;
-  // How a record as a shard has it is read as one of schema(), for RecordView; null where it is
-  // one. Lives as long as this data set. Error(invalid_argument) when out of range.
+  // For RecordView: how to read a record of the shard as one of schema(); null if it is one. Lives
+  // as long as this data set. Error(invalid_argument) if out of range.
   [[nodiscard]] const FieldMapping* field_mapping(int64_t record_index) const;
 
   struct Location {
@@ -110,16 +107,16 @@ class Dataset {
   [[nodiscard]] Location locate(int64_t record_index) const;
   // As ShardReader::will_locate(); Error(invalid_argument) when out of range.
   void will_locate(int64_t record_index) const;
-  // Has the record fetched that will be read, where its shard is in a store and the cache lacks it:
-  // whole blocks of it. Does not wait for them, but opens the shard. A hint: throws nothing but
-  // Error(invalid_argument) when out of range.
+  // Hint that the record will be read soon: if its shard is in a store and not in the cache, its
+  // blocks are fetched in the background. Opens the shard. Throws only Error(invalid_argument) if
+  // out of range.
   void will_read(int64_t record_index) const;
-  // File and number of a record, for RecordView and the messages of its errors; lives as long as
-  // this data set. Error(invalid_argument) when out of range.
+  // File and number of a record, for RecordView and its error messages; lives as long as this data
+  // set. Error(invalid_argument) if out of range.
   [[nodiscard]] RecordName name(int64_t record_index) const;
   // Reads one record and checks its checksum: the bytes of a record of schema().
   void read(int64_t record_index, std::vector<std::byte>& out) const;
-  // Reads one field of a record (position in the schema) alone; see ShardReader::read_field.
+  // Reads only one field of a record (by its position in the schema); see ShardReader::read_field.
   bool read_field(int64_t record_index, size_t field, std::vector<std::byte>& out) const;
 
   // Whole columns, in record order; see ShardReader.
@@ -148,19 +145,19 @@ class Dataset {
   std::shared_ptr<const Choice> choice_;  // null: all
 };
 
-// The splits of a data set folder, sorted: the names of its sub-folders that hold a manifest, and
-// "train" for v1's folder train.ffr.
+// The splits of a data set folder, sorted: the names of sub-folders with a manifest, and "train"
+// for v1's folder train.ffr.
 std::vector<std::string> list_splits(const std::filesystem::path& folder);
 
 // False: it is an address of a store, such as "s3://bucket/set".
 bool is_local(const std::filesystem::path& path);
-// A path or an address as it may be stored and shown: without the signature of a URL, which this
+// A path or address that may be stored and shown: without the signature of a URL, which only this
 // process keeps.
 std::filesystem::path kept_path(const std::filesystem::path& path);
 // Whether the folder is that of a split: there is a manifest in it.
 bool is_split_folder(const std::filesystem::path& folder);
-// Whether the data set folder has a split of that name, finished or not, of whichever version, or
-// is that split itself.
+// Whether the data set folder has a split with that name, finished or not, of any version, or is
+// that split itself.
 bool has_split(const std::filesystem::path& folder, const std::string& split);
 
 // The file that marks a data set folder as not finished; the converter removes it last.

@@ -1,8 +1,7 @@
-// DatasetWriter: writes one split of a data set folder: shards of about `shard_bytes`, then the
-// manifest.
+// DatasetWriter: writes one split: shards of about `shard_bytes`, then the manifest.
 //
-// Records arrive in their final order through append(); the same records in the same order give the
-// same bytes. The split is readable only after finish(). A folder may be an address
+// append() takes records in their final order; the same records in the same order give the same
+// bytes. The split is readable only after finish(). A folder may be an address
 // ("s3://bucket/set/train"): shards are sent while they grow (shard_writer.h). Not thread-safe: one
 // thread at a time. A moved-from object can only be destroyed or assigned to.
 #pragma once
@@ -35,14 +34,13 @@ struct DatasetWriterOptions {
 
 class DatasetWriter {
  public:
-  // Creates `folder` (its parent must exist, unless it is an address). `manifest` gives split,
-  // schema, classes, source, options and created_by; its shards are filled in here. Throws
-  // Error(invalid_argument) when `folder` already holds a manifest, and for a text that is not
-  // UTF-8.
+  // Creates `folder` (its parent must exist, unless it is an address). `manifest` has split,
+  // schema, classes, source, options and created_by; this class adds the shards. Throws
+  // Error(invalid_argument) if `folder` already has a manifest, and for a text that is not UTF-8.
   DatasetWriter(std::filesystem::path folder, Manifest manifest, DatasetWriterOptions options = {});
-  // Continues the split in `folder`: new shards are added behind its shards, which stay as they
-  // are, and finish() replaces the manifest in one step. Until then readers see the split as it
-  // was. Throws as read_manifest() does, and Error(unsupported) for an address.
+  // Continues the split in `folder`: adds new shards after the old ones, and finish() replaces the
+  // manifest in one step. Until then readers see the old split. Throws like read_manifest(), and
+  // Error(unsupported) for an address.
   static DatasetWriter append_to(std::filesystem::path folder, DatasetWriterOptions options = {});
   // Without finish(), removes the shards it wrote.
   ~DatasetWriter();

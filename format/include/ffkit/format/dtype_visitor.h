@@ -1,4 +1,4 @@
-// From a DType at run time to a C++ type at compile time, so that code over all number types is
+// Converts a DType at run time to a C++ type at compile time, so that code for all number types is
 // written once.
 //
 //   const double sum = visit_dtype(tensor.dtype, [&](auto type) {
@@ -48,7 +48,7 @@ struct BFloat16 {
   explicit operator double() const { return static_cast<float>(*this); }
 };
 
-// The number whose little-endian bytes begin at `bytes`, at any alignment. Reads sizeof(T) bytes.
+// Loads a little-endian number from `bytes`, at any alignment. Reads sizeof(T) bytes.
 template <typename T>
 T load_number(const std::byte* bytes) {
   static_assert(std::endian::native == std::endian::little);

@@ -1,5 +1,4 @@
-// Filter: which records of a data set are wanted, told from their columns (Dataset::where). A plain
-// value.
+// Filter: selects records of a data set by their columns (Dataset::where). A plain value.
 //
 //   label in {3, 7, 100..199} and (id != "n01440764/broken.JPEG" or not time >= 1.5e9)
 //
@@ -53,18 +52,18 @@ struct Filter {
   bool is_negated = false;    // the others are wanted
 };
 
-// Parses the text form above; throws Error(invalid_argument) that says where it does not fit.
+// Parses the text form above; throws Error(invalid_argument) that names the wrong place.
 Filter parse_filter(std::string_view text);
 // The name of a field as that form has it: in double quotes where it must.
 std::string filter_word(std::string_view field);
 
-// The records of `shard` (ascending) for which `filter` holds. Reads columns, no records. Throws
+// The records of `shard` (ascending) that fulfil `filter`. Reads only columns. Throws
 // Error(not_found) for a field without a column, Error(invalid_argument) for a value that its type
 // cannot have.
 std::vector<int64_t> matching_records(const ShardReader& shard, const Filter& filter);
 
-// Record numbers from a text file: one or more a line, separated by blanks or commas; "#" begins a
-// comment. Throws Error naming file and line.
+// Record numbers from a text file: one or more per line, separated by blanks or commas; "#" begins
+// a comment. Throws Error that names file and line.
 std::vector<int64_t> read_index_file(const std::filesystem::path& path);
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
-// Manifest: what `<data set>/<split>/manifest.json` says (FORMAT.md, "Data set folder"). A plain
-// value.
+// Manifest: the contents of `<data set>/<split>/manifest.json` (FORMAT.md, "Data set folder"). A
+// plain value.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ffkit {
 
-// What a class is called where the data came from: a number or a text, such as COCO's category id.
+// Id of a class in the original data: a number or a text, such as COCO's category id.
 using ClassId = std::variant<int64_t, std::string>;
 // 90, or toothbrush.
 std::string to_string(const ClassId& id);
@@ -26,7 +26,7 @@ struct ManifestShard : ShardSummary {
 struct Manifest {
   std::string split;  // "train", "val", ...
   Schema schema;
-  // Class i is what label i stands for, e.g. "n01440764"; may be empty.
+  // The class of each label, e.g. "n01440764"; may be empty.
   std::vector<std::string> classes;
   // Readable names of the same classes; empty or as many as `classes`.
   std::vector<std::string> class_names;
@@ -49,9 +49,9 @@ struct Manifest {
 // the file.
 Manifest read_manifest(const std::filesystem::path& path);
 // Writes it atomically (temporary name, fsync, rename, fsync of the folder). Throws Error(io), and
-// Error(invalid_argument) for a text that is not UTF-8. After an error there is no manifest; where
-// there was one before, there is that one or the new one. In a store nothing is replaced:
-// Error(invalid_argument) where another manifest is there; the same one counts as written.
+// Error(invalid_argument) for a text that is not UTF-8. After an error there is no manifest; if
+// there was one before, the old or the new one is there. In a store nothing is replaced: if another
+// manifest is there, that is Error(invalid_argument); an equal one counts as written.
 void write_manifest(const std::filesystem::path& path, const Manifest& manifest);
 
 }  // namespace ffkit

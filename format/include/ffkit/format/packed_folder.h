@@ -1,5 +1,5 @@
-// PackedFolder: a whole folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as the
-// original package's pack_folder() makes them. Read only. All const functions are thread-safe. A
+// PackedFolder: a folder tree in one FFRecord v1 file (FORMAT.md, "Version 1"), as made by
+// pack_folder() of the original package. Read only. All const functions are thread-safe. A
 // moved-from object can only be destroyed or assigned to.
 #pragma once
 
@@ -19,9 +19,9 @@ class PackedFolder {
   // Error(io).
   static bool is_packed_folder(const std::filesystem::path& path);
 
-  // Throws Error(corrupt) when the file is no packed folder, or its tree has names that lead out of
-  // it or paths of more than 4096 bytes, or holds a file or folder twice, or a file that does not
-  // exist; Error(unsupported) when the tree is longer than options.max_record_bytes.
+  // Throws Error(corrupt) if the file is not a packed folder, or its tree has names that lead out
+  // of it, paths of more than 4096 bytes, duplicates or missing files; Error(unsupported) if the
+  // tree is longer than options.max_record_bytes.
   explicit PackedFolder(const std::filesystem::path& path, const ShardReaderOptions& options = {});
 
   struct File {
@@ -35,9 +35,8 @@ class PackedFolder {
   [[nodiscard]] const std::vector<std::string>& folders() const noexcept { return folders_; }
   // Position of the file `path` in files(); throws Error(not_found).
   [[nodiscard]] size_t find(const std::string& path) const;
-  // The content of files()[i], its checksum checked, into `out`. Throws Error(invalid_argument)
-  // when there is no such file, and Error(unsupported) when it is longer than
-  // options.max_record_bytes.
+  // Reads files()[i] into `out` and checks its checksum. Throws Error(invalid_argument) if there is
+  // no such file, and Error(unsupported) if it is longer than options.max_record_bytes.
   void read(size_t i, std::vector<std::byte>& out) const;
 
  private:

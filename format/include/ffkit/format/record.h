@@ -83,9 +83,8 @@ class FieldView {
 
   [[nodiscard]] bool is_null() const noexcept { return is_null_; }
   [[nodiscard]] std::span<const std::byte> raw() const noexcept { return raw_; }
-  // The getters throw Error(invalid_argument) when the field's type is another, Error(corrupt) when
-  // its size is wrong and Error(not_found) when it is null. The errors name the record as the view
-  // was told.
+  // The getters throw Error(invalid_argument) if the field has another type, Error(corrupt) if its
+  // size is wrong and Error(not_found) if it is null. The errors name the record.
   [[nodiscard]] std::span<const std::byte> bytes() const;  // bytes and image fields
   [[nodiscard]] std::string_view string() const;
   template <typename T>
@@ -99,8 +98,8 @@ class FieldView {
   [[nodiscard]] uint64_t scalar_bits(DType dtype) const;
   [[nodiscard]] TensorView tensor() const;
   [[nodiscard]] ListView list() const;
-  // Throws Error(corrupt) unless the bytes, if there are any, are what the field's type and dtype
-  // say; pictures and texts may hold anything.
+  // Throws Error(corrupt) if the bytes do not match the field's type and dtype; pictures and texts
+  // may have any bytes.
   void verify() const;
 
  private:
@@ -118,9 +117,8 @@ class RecordBuilder {
   // `schema` must outlive the builder.
   explicit RecordBuilder(const Schema& schema);
 
-  // Setters take the field's position in the schema and throw Error(invalid_argument) when its type
-  // is another. The data is not copied until encode(): it must stay where it is until then. Lists
-  // are copied.
+  // Setters take the field's position in the schema and throw Error(invalid_argument) for another
+  // type. encode() copies the data, so it must stay valid until then. Lists are copied at once.
   void set_bytes(size_t field, std::span<const std::byte> value);  // bytes and image fields
   void set_string(size_t field, std::string_view value);
   template <typename T>
@@ -136,7 +134,7 @@ class RecordBuilder {
                 std::span<const std::span<const std::byte>> items);  // of bytes or images
   void set_list(size_t field, std::span<const std::string_view> items);
   void set_list(size_t field, std::span<const TensorView> items);
-  // Takes a field of a record over as it is stored, null included; its type must be this field's.
+  // Copies a stored field of a record, also null; it must have the type of this field.
   void set_raw(size_t field, const FieldView& value);
 
   // Writes the record to `out` (replacing what it held) and clears the builder for the next one.
@@ -157,12 +155,11 @@ class RecordBuilder {
   std::vector<Value> values_;
 };
 
-// How records of one schema are read as records of a wider one: what a data set of Dataset::chain()
-// needs. A plain value.
+// How to read records of one schema as records of a wider one, for Dataset::chain(). A plain value.
 struct FieldMapping {
   Schema stored;  // of the records
-  // For each field of the wider schema its position in `stored`, or -1 for a field that is null in
-  // all of the records.
+  // For each field of the wider schema its position in `stored`, or -1 if it is null in all
+  // records.
   std::vector<int64_t> positions;
 };
 
@@ -170,18 +167,17 @@ struct FieldMapping {
 // those do.
 class RecordView {
  public:
-  // Checks the field table against the length of `record`; throws Error(corrupt) where it does not
-  // fit. The fields' checksums are not checked: the one over the record covers them. `schema` and
-  // `record` must outlive the view. Errors of the view and its fields name the record as `name`
-  // says. `mapping`, which must outlive the view too: the record is one of mapping->stored, and is
-  // seen as one of `schema`; null: it is one of `schema`.
+  // Checks the field table against the length of `record`; throws Error(corrupt) if it does not
+  // fit. Does not check the fields' checksums, because the record's checksum covers them. Errors
+  // name the record by `name`. With `mapping`, the record has the schema mapping->stored and is
+  // read as one of `schema`; null: it has `schema`. `schema`, `record` and `mapping` must outlive
+  // the view.
   RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {},
              const FieldMapping* mapping = nullptr);
 
   // Throws Error(invalid_argument) when out of range.
   [[nodiscard]] FieldView field(size_t field) const;
-  // Throws Error(corrupt) when a field does not have its checksum, or its bytes are not what its
-  // type says.
+  // Throws Error(corrupt) if the checksum of a field is wrong, or its bytes do not match its type.
   void verify_fields() const;
 
   // Shorthands for field(i)'s functions of the same names.

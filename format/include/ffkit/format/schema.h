@@ -49,7 +49,7 @@ struct Schema {
 
   // Position of the field called `name`, or -1.
   [[nodiscard]] int index_of(std::string_view name) const;
-  // Position of the field called `name`; throws Error(not_found) that lists the fields there are.
+  // Position of the field called `name`; throws Error(not_found) that lists the fields.
   size_t require(std::string_view name) const;
   // One sentence on the first difference to `other`, empty when they are equal.
   [[nodiscard]] std::string difference(const Schema& other) const;
@@ -57,8 +57,8 @@ struct Schema {
   bool operator==(const Schema&) const = default;
 };
 
-// Throws Error(invalid_argument) unless every name is there, unique and UTF-8, columns are scalars
-// or strings, and lists hold what lists can.
+// Throws Error(invalid_argument) unless every name is present, unique and UTF-8, columns are
+// scalars or strings, and lists have an item type that lists can hold.
 void validate(const Schema& schema);
 
 // "'label' scalar i64 with column".

@@ -1,5 +1,4 @@
-// The facts of a shard, the problems that a check of it finds, and the limits for reading it. Plain
-// values.
+// Facts of a shard, problems found by a check, and limits for reading. Plain values.
 #pragma once
 
 #include <array>
@@ -9,7 +8,7 @@
 
 namespace ffkit {
 
-// What a check found wrong.
+// A problem that a check found.
 struct ShardProblem {
   int64_t record = -1;  // -1: not a record but the index or a column
   int64_t offset = -1;
@@ -22,12 +21,12 @@ struct ShardSummary {
   int64_t file_bytes = 0;
   int64_t record_bytes = 0;  // the sum of the records' lengths in the file
   int64_t raw_bytes = 0;     // the sum of their lengths before compression
-  // The CRC-32C of the catalog. It covers, through the checksums that the catalog holds, every byte
-  // of the shard that is not padding. Of a v1 file, the CRC-32 of the header.
+  // The CRC-32C of the catalog. Through the checksums in the catalog it covers every byte of the
+  // shard except padding. For a v1 file, the CRC-32 of the header.
   uint32_t checksum = 0;
 };
 
-// What is known of a shard without looking at its records.
+// Facts about a shard, without reading its records.
 struct ShardFacts : ShardSummary {
   int version = 2;                 // of the format: 1 or 2
   uint32_t alignment = 4096;       // 1 for v1
@@ -43,26 +42,26 @@ enum class ShardCheck : uint8_t {
   as_needed,
 };
 std::string_view to_string(ShardCheck check);
-// Throws Error(invalid_argument) for a name that is none of these.
+// Throws Error(invalid_argument) for another name.
 ShardCheck parse_shard_check(std::string_view name);
 
-// With these limits a damaged or hostile file gives an error instead of exhausting memory: a few
+// With these limits, a damaged or hostile file gives an error instead of exhausting memory: a few
 // KiB of zstd may claim 1 GiB, and a sparse file any length.
 struct ShardReaderOptions {
-  // Memory for pages of the index, at least 4 KiB. 1 MiB holds the pages of 32,512 records; looking
-  // up a record of another page reads 4 KiB.
+  // Memory for pages of the index, at least 4 KiB. 1 MiB is enough for 32,512 records; for a record
+  // on another page, 4 KiB are read.
   int64_t index_cache_bytes = 1 << 20;
-  // The longest record, stored or decompressed. For a longer one, locate() and everything that
-  // reads records throws Error(unsupported). Each thread that reads takes this much memory, for
-  // compressed and v1 records twice as much.
+  // The longest record, stored or decompressed. For a longer one, locate() and all functions that
+  // read records throw Error(unsupported). Each reading thread needs up to this much memory, twice
+  // as much for compressed and v1 records.
   int64_t max_record_bytes = int64_t{256} << 20;
-  // The longest header of a v1 file, which is kept in memory: 12 bytes a record, so 1 GiB is enough
-  // for 89 million records. Opening a file with a longer header throws Error(unsupported).
+  // The longest header of a v1 file, which is kept in memory: 12 bytes per record, so 1 GiB is
+  // enough for 89 million records. Opening a file with a longer header throws Error(unsupported).
   int64_t max_v1_header_bytes = int64_t{1} << 30;
-  // Of a Dataset with a manifest: the most shards that are open at a time, each with its descriptor
-  // and its index_cache_bytes; at least 1. Of more shards, those that were not used for longest are
-  // closed, and opened again when they are needed. Reads in flight keep theirs open, so there may
-  // be that many more.
+  // For a Dataset with a manifest: largest number of open shards, each with its descriptor and its
+  // index_cache_bytes; at least 1. If there are more shards, the least recently used ones are
+  // closed and opened again when needed. Reads in flight keep their shards open, beyond this
+  // number.
   int64_t max_open_shards = 512;
   ShardCheck check_shards = ShardCheck::automatic;
 };

@@ -1,5 +1,5 @@
-// The marker of a data set folder that is not finished (kUnfinishedMarker): what is being made
-// there, and the command that finishes it.
+// The marker of an unfinished data set folder (kUnfinishedMarker): the kind of work, and the
+// command that finishes it.
 #pragma once
 
 #include <filesystem>
@@ -18,12 +18,12 @@ struct UnfinishedMarker {
 std::string to_text(const UnfinishedMarker& marker);
 // Takes any text. Members that the text does not name stay empty.
 UnfinishedMarker parse_unfinished_marker(std::string_view text);
-// The marker of `folder`; empty members when there is none or it cannot be read.
+// The marker of `folder`; members are empty if there is none or it cannot be read.
 UnfinishedMarker read_unfinished_marker(const std::filesystem::path& folder);
 
-// Throws Error(invalid_argument), with the command that finishes the folder, when `path`, a folder
-// of a data set or of a split, or the folder that it lies in is marked. Links and "." are followed.
-// `path` need not exist.
+// Throws Error(invalid_argument), with the command that finishes the folder, if `path` (a folder of
+// a data set or split) or its parent folder has the marker. Links and "." are followed. `path` need
+// not exist.
 void refuse_unfinished(const std::filesystem::path& path);
 // The same for a file, and for the two folders above it.
 void refuse_unfinished_file(const std::filesystem::path& path);

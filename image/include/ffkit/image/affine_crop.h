@@ -1,5 +1,5 @@
-// Affine crops: a rectangle of a picture, turned and scaled to a given size. Code that estimates
-// poses cuts out persons like this. Pixels are OpenCV's.
+// Affine crops: a rectangle of a picture, rotated and scaled to a given size, as pose estimation
+// crops persons. Pixels are OpenCV's.
 //
 //   picture ─▶ mirrored? ─▶ cv::warpAffine by affine_map() ─▶ [height, width, 3] u8
 //   a point of the picture ─▶ crop_point() ─▶ where it lies in the crop
@@ -25,14 +25,14 @@ struct AffineCrop {
   bool mirrored = false;  // the picture is mirrored first, left to right
 };
 
-// From a point (x, y) of the picture, which is mirrored if crop.mirrored says so, to its place in
-// the crop: x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y + m[5].
+// From a point (x, y) of the picture (mirrored if crop.mirrored) to its place in the crop: x' =
+// m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y + m[5].
 using AffineMap = std::array<double, 6>;
 
 // `picture_width` is the picture's width; mirroring needs it. `size` is the crop's, in pixels.
 AffineMap affine_map(const AffineCrop& crop, int picture_width, ImageSize size);
 
-// Where a point (x, y) of the picture as it is stored lies in the crop.
+// The place in the crop of a point (x, y) of the stored picture.
 std::array<double, 2> crop_point(const AffineCrop& crop, const AffineMap& map, int picture_width,
                                  double x, double y);
 

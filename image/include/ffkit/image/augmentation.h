@@ -1,10 +1,10 @@
 // Augmentations: random changes of the pixels, after crop, resize and flip, before the
-// normalisation. Plain options with the names, parameters and meaning that
-// torchvision.transforms.v2 has for PIL images, as users of ImageFolder know them.
+// normalisation. Plain options with the names, parameters and meaning of torchvision.transforms.v2
+// for PIL images.
 //
-// The random numbers depend on (seed, epoch, record) alone. Each kind of augmentation has random
-// streams of its own: another crop, or another kind beside it, does not change its numbers. For the
-// same parameters, the pixels are Pillow's to the bit.
+// The random numbers depend only on (seed, epoch, record). Each kind of augmentation has its own
+// random streams, so another crop or kind does not change its numbers. For the same parameters, the
+// pixels equal Pillow's exactly.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class PixelTransform {
 };
 
 // A factor is drawn uniformly from [min, max], 0 <= min <= max <= 10^6. A factor of 1 changes
-// nothing. One number s stands for [max(0, 1 - s), 1 + s].
+// nothing. One number s means [max(0, 1 - s), 1 + s].
 struct FactorRange {
   constexpr FactorRange(double strength) : min(std::max(0.0, 1 - strength)), max(1 + strength) {}
   constexpr FactorRange(double low, double high) : min(low), max(high) {}
@@ -39,8 +39,8 @@ struct FactorRange {
   double max;
 };
 
-// A shift of the hue is drawn uniformly from [min, max], -0.5 <= min <= max <= 0.5. A whole turn of
-// the colour circle is 1. One number s stands for [-s, s].
+// A shift of the hue is drawn uniformly from [min, max], -0.5 <= min <= max <= 0.5. A full turn of
+// the colour circle is 1. One number s means [-s, s].
 struct HueRange {
   constexpr HueRange(double strength) : min(-strength), max(strength) {}
   constexpr HueRange(double low, double high) : min(low), max(high) {}
@@ -76,9 +76,9 @@ struct TrivialAugmentWide {
   RgbColor fill = {0, 0, 0};
 };
 
-// PhotoMetricDistortion of mmdetection and BEVFormer. It works on the floats of a ScalePad, before
-// the resize. Only a ScalePad takes it, once, and no other augmentation. Each step is done with a
-// probability of 1/2, in this order:
+// PhotoMetricDistortion of mmdetection and BEVFormer. It needs a ScalePad, works on its floats
+// before the resize, and must be the only augmentation. Each step is done with a probability of
+// 1/2, in this order:
 //
 //   brightness ─▶ contrast ─▶ saturation, hue in HSV ─▶ channels in another order
 //                    └ or contrast after the hue, with a probability of 1/2
@@ -92,8 +92,8 @@ struct PhotoMetricDistortion {
   double hue_delta = 18;  // 0 .. 180 degrees: a number of [-delta, delta] is added to the hue
 };
 
-// The standard deviation of a blur, in pixels, is drawn uniformly from [min, max]. One number
-// stands for itself.
+// The standard deviation of a blur, in pixels, is drawn uniformly from [min, max]. One number is a
+// fixed value.
 struct SigmaRange {
   constexpr SigmaRange(double sigma) : min(sigma), max(sigma) {}
   constexpr SigmaRange(double low, double high) : min(low), max(high) {}
@@ -114,8 +114,9 @@ struct GaussianBlur {
   int kernel_size = 0;            // 0, or odd, 1 .. 255
 };
 
-// Operations of torchvision.transforms.v2.functional that nothing is drawn for. Apply makes
-// RandomSolarize and such of them: Apply{.probability = 0.2, .augmentations = {Solarize{}}}
+// Operations of torchvision.transforms.v2.functional without random numbers. Apply makes
+// RandomSolarize and similar ones from them: Apply{.probability = 0.2, .augmentations =
+// {Solarize{}}}
 
 // Inverts values from `threshold` on.
 struct Solarize {
@@ -145,8 +146,8 @@ struct AdjustSharpness {
   double factor = 2;  // 0 .. 10^6
 };
 
-// torchvision's AutoAugment: one pair of operations of those that were found for a data set, each
-// with its probability and magnitude, of RandAugment's operations and Invert.
+// torchvision's AutoAugment: one of the pairs of operations for a data set, each with its
+// probability and magnitude. Operations are RandAugment's and Invert.
 enum class AutoAugmentPolicy { imagenet, cifar10, svhn };
 std::string_view to_string(AutoAugmentPolicy policy);
 // Throws Error(invalid_argument) for another name.
@@ -165,8 +166,8 @@ struct Apply {
   std::vector<Augmentation> augmentations;  // at most 16 of a kind
 };
 
-// torchvision's RandomChoice: exactly one of its augmentations, each with a probability that its
-// weight stands for; without weights, all with the same.
+// torchvision's RandomChoice: exactly one of its augmentations, with probabilities proportional to
+// the weights; without weights, all are equal.
 struct OneOf {
   std::vector<Augmentation> augmentations;  // one at least, at most 16 of a kind
   std::vector<double> weights = {};         // none, or as many: not negative, not all 0
@@ -177,14 +178,14 @@ using AnyAugmentation = std::variant<ColorJitter, RandAugment, TrivialAugmentWid
                                      GaussianBlur, Solarize, Posterize, Equalize, AutoContrast,
                                      Grayscale, Invert, AdjustSharpness, Apply, OneOf, AutoAugment>;
 
-// One of them. Apply and OneOf have others within, up to 16 levels deep.
+// One of them. Apply and OneOf contain others, up to 16 levels deep.
 struct Augmentation : AnyAugmentation {
   using AnyAugmentation::AnyAugmentation;
 };
 
 // torchvision's RandomErasing: with `probability`, a rectangle of the normalised sample is
 // overwritten. Its area and aspect ratio (log-uniform) are random. After ten rectangles that do not
-// fit, the sample stays as it is.
+// fit, the sample stays unchanged.
 struct RandomErasing {
   double probability = 0.5;
   double scale_min = 0.02;  // share of the picture's area, 0 < scale_min <= scale_max <= 1

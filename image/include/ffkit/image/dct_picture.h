@@ -1,8 +1,8 @@
 // The dct code of a JPEG: its quantised coefficients in a code that is read several times as fast
 // as Huffman codes, and all other bytes of the file. format/DCT.md specifies it.
 //
-// Nothing is lost. ImageDecoder decodes it to the pixels of the JPEG, whole, scaled or in part, and
-// the JPEG file can be made again to the byte. The dct code takes about 15 % more bytes.
+// The code is lossless. ImageDecoder decodes it to the pixels of the JPEG, whole, scaled or in
+// part, and the JPEG file can be restored byte by byte. The dct code takes about 15 % more bytes.
 //
 //   JPEG file  --encode_dct_picture()-->  dct code  --decode_dct_to_jpeg()-->  the same JPEG file
 //                      |                      |
@@ -22,7 +22,7 @@
 
 namespace ffkit {
 
-// Whether `image` begins as the dct code of any version does. detect_image_encoding() then gives
+// Whether `image` begins like the dct code of any version. detect_image_encoding() then returns
 // ImageEncoding::dct.
 bool is_dct_picture(std::span<const std::byte> image);
 
@@ -36,9 +36,9 @@ enum class DctRefusal : uint8_t {
   components,       // neither 1 nor 3 of them: CMYK, YCCK
   several_scans,    // the first scan lacks components
   restart_markers,  // a restart interval is set
-  // the file has no Huffman tables, as a picture of an MJPEG film; decoders take the standard ones
+  // the file has no Huffman tables, like pictures in MJPEG films; decoders use the standard ones
   no_tables,
-  // bytes stand between segments, or a sequential scan claims to have only some coefficients;
+  // there are bytes between segments, or a sequential scan claims to have only some coefficients;
   // decoders ignore both
   irregular_header,
   unused_bytes,  // the scan has bytes behind the last pixel's
@@ -55,15 +55,15 @@ enum class DctRefusal : uint8_t {
 std::string_view to_string(DctRefusal refusal);
 
 // Replaces the content of `out` by the dct code of `jpeg`, a whole file. Returns nothing, or the
-// reason why this picture has no dct code; `out` is empty then. Bad input is no error, whatever its
-// bytes. The function proves that the file can be made again to the byte: it reads the code again
-// and compares all coefficients, and checks that the file's Huffman codes are those that
-// decode_to_jpeg() writes. If it cannot tell, it makes the file and compares the bytes.
+// reason why this picture has no dct code; `out` is empty then. Bad input is not an error. The
+// function checks that the file can be restored byte by byte: it reads the code again, compares all
+// coefficients, and checks that decode_to_jpeg() writes the same Huffman codes. If this is not
+// enough, it makes the file and compares the bytes.
 std::optional<DctRefusal> encode_dct_picture(std::span<const std::byte> jpeg,
                                              std::vector<std::byte>& out);
 
-// The JPEG file that a dct code was made from, to the byte. Throws Error(corrupt) for broken bytes,
-// Error(unsupported) for a version that this release does not know.
+// The JPEG file from which a dct code was made, byte for byte. Throws Error(corrupt) for broken
+// bytes, Error(unsupported) for a version that this release does not know.
 std::vector<std::byte> decode_dct_to_jpeg(std::span<const std::byte> dct);
 
 // Both functions for one picture after another. It keeps memory and tables between pictures. Not

@@ -1,6 +1,5 @@
-// The EXIF data of a picture: its tags, and its orientation: how its pixels must be turned or
-// mirrored to stand upright. ffkit's decoders do not apply it; neither do torchvision's.
-// Thread-safe: no state.
+// The EXIF data of a picture: its tags, and its orientation: how to rotate or mirror its pixels to
+// make it upright. ffkit's decoders do not apply it; nor do torchvision's. Thread-safe: no state.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,8 @@ namespace ffkit {
 int exif_orientation(std::span<const std::byte> image);
 
 // Applies `orientation`, 1 .. 8, as Pillow's exif_transpose() does. 5 .. 8 exchange width and
-// height. The result lies in `memory`, with 64 readable bytes behind it (RgbView). For 1 it is
-// `picture` itself. Throws Error(invalid_argument) for another orientation, Error(io) when memory
+// height. The result is in `memory`, with 64 readable bytes after it (RgbView). For 1 it is
+// `picture` itself. Throws Error(invalid_argument) for another orientation, Error(io) if memory
 // runs out.
 RgbView turn_upright(const RgbView& picture, int orientation, std::vector<uint8_t>& memory);
 
@@ -33,8 +32,8 @@ struct ExifTags {
   bool has_place = false;  // the picture says where it was taken (GPS)
 };
 
-// Of an encoded picture; the data are where exif_orientation() looks for them. Empty without any.
-// Broken tags have "0 bytes". Throws Error(corrupt) for a dct code that is broken.
+// The tags of an encoded picture, from the same data as exif_orientation(). Empty if there are
+// none. Broken tags have "0 bytes". Throws Error(corrupt) for a broken dct code.
 ExifTags exif_tags(std::span<const std::byte> image);
 
 }  // namespace ffkit

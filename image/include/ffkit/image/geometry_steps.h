@@ -1,6 +1,5 @@
-// Geometry steps: what Compose puts together beside crops and resizes. Plain options with
-// torchvision.transforms.v2's names, parameters and results: pixels are those that it makes of PIL
-// images, to the bit.
+// Geometry steps for Compose, beside crops and resizes. Plain options with the names and parameters
+// of torchvision.transforms.v2. Pixels equal its results for PIL images exactly.
 #pragma once
 
 #include <array>
@@ -15,18 +14,18 @@
 
 namespace ffkit {
 
-// ViewMatrix: where the pixels of a picture go in a view of it.
+// ViewMatrix: maps the pixels of a picture to a view of it.
 
-// 3 x 3, row by row. A point (x, y) of the picture, as it is stored, becomes (u / w, v / w) of the
-// view, where (u, v, w) = matrix * (x, y, 1). Both count in pixels from the edge of the first one:
-// the centre of the first pixel is (0.5, 0.5). Points outside of the view are mapped, too.
+// 3 x 3, row by row. A point (x, y) of the stored picture becomes (u / w, v / w) in the view, with
+// (u, v, w) = matrix * (x, y, 1). (0, 0) is the top left corner of the top left pixel. Points
+// outside of the view are mapped, too.
 using ViewMatrix = std::array<double, 9>;
 
-// Left, top, right, bottom in pixels, which count as those of a ViewMatrix.
+// Left, top, right, bottom in pixels; (0, 0) as for a ViewMatrix.
 using BoxEdges = std::array<double, 4>;
 
-// Whether it is a box at all: its edges are numbers, and it has an inside. The converter and the
-// loader leave out boxes that have none.
+// Whether the edges are finite and the box has an area. The converter and the loader leave out
+// other boxes.
 inline bool has_area(const BoxEdges& box) {
   for (const double edge : box) {
     if (!std::isfinite(edge)) return false;
@@ -34,7 +33,7 @@ inline bool has_area(const BoxEdges& box) {
   return box[2] > box[0] && box[3] > box[1];
 }
 
-// Pixels added at each side. One number stands for all four sides.
+// Pixels added at each side. One number means all four sides.
 struct Padding {
   constexpr Padding(int64_t all) : left(all), top(all), right(all), bottom(all) {}
   constexpr Padding(int64_t l, int64_t t, int64_t r, int64_t b)
@@ -48,7 +47,7 @@ struct Padding {
 };
 
 // An angle is drawn uniformly from [min, max], in degrees, -360 <= min <= max <= 360. One number s
-// stands for [-s, s].
+// means [-s, s].
 struct DegreeRange {
   constexpr DegreeRange(double strength) : min(-strength), max(strength) {}
   constexpr DegreeRange(double low, double high) : min(low), max(high) {}
@@ -57,8 +56,8 @@ struct DegreeRange {
   double max;
 };
 
-// Which pixels of the picture make one of a picture that is turned or bent: the one that lies
-// there, 2 x 2, or 4 x 4. Pillow's NEAREST, BILINEAR and BICUBIC of Image.transform().
+// The filter of rotations and perspectives: the nearest pixel, 2 x 2, or 4 x 4 pixels. Pillow's
+// NEAREST, BILINEAR and BICUBIC of Image.transform().
 enum class WarpFilter { nearest, bilinear, bicubic };
 std::string_view to_string(WarpFilter filter);
 // Throws Error(invalid_argument) for another name.
@@ -72,7 +71,7 @@ struct RandomVerticalFlip {
   double probability = 0.5;
 };
 
-// x and y in pixels from the top left corner of the picture; nothing: its middle.
+// x and y in pixels from the top left corner of the picture. If it is empty: the middle.
 using TurnCenter = std::optional<std::array<double, 2>>;
 
 // Turns the picture counter-clockwise.
@@ -80,8 +79,8 @@ struct RandomRotation {
   DegreeRange degrees = 15;
   WarpFilter filter = WarpFilter::nearest;
   RgbColor fill = {0, 0, 0};
-  // The canvas becomes as large as the turned picture needs it; a center has no place then. Not:
-  // its size stays.
+  // The canvas grows to show the whole rotated picture; not together with a center. False: its size
+  // stays.
   bool expand = false;
   TurnCenter center = {};  // -32768 .. 32768 each
 };
@@ -117,8 +116,8 @@ struct Pad {
   RgbColor fill = {0, 0, 0};
 };
 
-// With `probability`, puts the picture somewhere on a canvas of `fill` whose sides are longer by a
-// drawn factor.
+// With `probability`, puts the picture at a random place on a canvas of colour `fill`, larger by a
+// random factor.
 struct RandomZoomOut {
   double side_min = 1;  // 1 <= side_min <= side_max <= 16
   double side_max = 4;
@@ -126,10 +125,10 @@ struct RandomZoomOut {
   RgbColor fill = {0, 0, 0};
 };
 
-// The crop of SSD: draws how much of a box it must at least cover (intersection over union), then a
-// size and a place, up to `trials` times, until that holds for one box whose centre it has. Boxes
-// whose centres lie outside are dropped. An overlap of 1 and more leaves the picture as it is; so
-// does the 51st overlap drawn in vain. The boxes are those that follow the view.
+// The crop of SSD. Draws a minimal overlap (intersection over union), then up to `trials` crops,
+// until one has this overlap with a box whose centre is inside. Boxes with the centre outside are
+// dropped. An overlap of 1 or more keeps the whole picture; so do 50 overlaps without success. The
+// boxes are those that follow the view.
 struct RandomIoUCrop {
   double scale_min = 0.3;  // of each side, 0 < scale_min <= scale_max <= 1
   double scale_max = 1.0;
@@ -139,7 +138,7 @@ struct RandomIoUCrop {
   int trials = 40;  // 1 .. 1000
 };
 
-// Resizes by a drawn factor of what makes the picture fit into `size`; the aspect ratio stays.
+// Resizes the picture to fit into `size` times a random factor; the aspect ratio stays.
 struct ScaleJitter {
   ImageSize size = 1024;
   double scale_min = 0.1;  // 0 < scale_min <= scale_max <= 16
@@ -147,17 +146,16 @@ struct ScaleJitter {
   Interpolation interpolation = Interpolation::bilinear;
 };
 
-// Takes `size` at a random place of a larger picture; a smaller one gets `fill` at the right and at
-// the bottom.
+// Takes a crop of `size` at a random place; a smaller picture gets `fill` at the right and bottom.
 struct FixedSizeCrop {
   ImageSize size = 1024;
   RgbColor fill = {0, 0, 0};
 };
 
-// The last step of a Compose whose pictures have many sizes. Each lies at the top left of a canvas
-// of `size`, with zeros around it in the output, behind normalisation. A loader cuts the canvas of
-// a batch to its largest picture, rounded up to multiples. A picture that is larger than `size` is
-// a bad sample, Error(unsupported).
+// The last step of a Compose for pictures of different sizes. Each picture is at the top left of a
+// canvas of `size`; the rest of the normalised output is zero. A loader cuts the canvas of a batch
+// to its largest picture, rounded up to `multiple`. A picture larger than `size` is a bad sample,
+// Error(unsupported).
 struct PadToLargest {
   ImageSize size = 1344;
   int64_t multiple = 32;  // 1 .. 1024
@@ -168,8 +166,8 @@ struct CenterCrop {
   ImageSize size = 224;
 };
 
-// Resizes the short side to one of `sizes`, drawn at random, or as far as the long side stays
-// within max_size.
+// Resizes the short side to one of `sizes`, drawn at random; the long side becomes at most
+// max_size.
 struct RandomShortestSize {
   std::vector<int64_t> sizes = {800};
   int64_t max_size = 0;  // 0: any

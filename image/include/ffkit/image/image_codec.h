@@ -2,12 +2,12 @@
 // libpng PNG, libwebp WebP, and ffkit itself BMP and netpbm's PPM, PGM and PBM. Raw pixels are
 // stored as a PPM. A JPEG in the dct code (dct_picture.h) gives the pixels of the JPEG.
 //
-// The first bytes say what the encoding is, never a file name. Pixels are those of Pillow's
-// `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted as Pillow does,
-// and EXIF orientation is not applied. Of 16 bits a channel, RGB has the high byte; Pillow does the
-// same with colours, and cuts grey at 255.
+// The first bytes determine the encoding, never a file name. Pixels are those of Pillow's
+// `convert("RGB")`: grey is repeated, alpha is dropped, CMYK and YCCK are converted like Pillow,
+// and EXIF orientation is not applied. With 16 bits per channel, RGB has the high byte; Pillow does
+// the same for colours, and cuts grey at 255.
 //
-// All functions throw Error(io) when memory runs out. The picture is not at fault then.
+// All functions throw Error(io) if memory runs out.
 #pragma once
 
 #include <cstddef>
@@ -24,27 +24,26 @@ namespace ffkit {
 
 std::string_view to_string(ImageEncoding encoding);
 
-// Recognises the encoding from the first bytes ("magic number") alone.
+// Recognises the encoding only from the first bytes ("magic number").
 ImageEncoding detect_image_encoding(std::span<const std::byte> data);
 
-// Reads the header alone. Throws Error(unsupported) for an encoding that is not handled,
+// Reads only the header. Throws Error(unsupported) for an encoding that is not handled,
 // Error(corrupt) for a broken header.
 ImageInfo read_image_info(std::span<const std::byte> data);
 
-// Which Huffman decoder JPEGs go through; it takes over half of the decoding time. The pixels are
-// the same. With libjpeg's, a picture in the dct code becomes a JPEG again first, which takes
-// longer than decoding the JPEG.
+// The Huffman decoder for JPEGs, which takes over half of the decoding time. The pixels are the
+// same. With libjpeg's, a picture in the dct code is first converted back to a JPEG, which is
+// slower than decoding the JPEG.
 enum class JpegHuffmanDecoder : uint8_t {
   own,      // ffkit's, hooked into libjpeg (build option FFKIT_JPEG_HUFFMAN)
   libjpeg,  // libjpeg's: the build is without the option
-  // libjpeg's: with this process's libjpeg, ffkit's gave other pixels for a built-in picture
+  // libjpeg's: with the libjpeg of this process, ffkit's gave other pixels in a self-test
   libjpeg_after_check
 };
 // Finds out once in a process.
 JpegHuffmanDecoder jpeg_huffman_decoder();
 
-// Decodes one picture after another and keeps its memory between them. Not thread-safe: one per
-// thread.
+// Decodes many pictures and keeps its memory between them. Not thread-safe: one per thread.
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -72,21 +71,21 @@ class ImageDecoder {
   // scaling. The pixels are those of the whole picture at that scale. JPEGs of rare samplings, such
   // as 2x4, are never scaled.
   //
-  // Truncation does not depend on the region: if the file lacks its end (the end of image behind a
-  // JPEG's scan, IEND of a PNG), all of it is read. Other damage is noticed where it is decoded.
+  // Truncation is found for any region: if a file lacks its end (the end of image after a JPEG's
+  // scan, IEND of a PNG), all of it is read. Other damage is found only in decoded parts.
   Region decode_region(std::span<const std::byte> data, const Rect& region, int min_width,
                        int min_height);
 
-  // read_image_info() with this decoder's memory. Refuses pictures that are too large, too.
+  // Like read_image_info(), with this decoder's memory. Also refuses pictures that are too large.
   ImageInfo read_info(std::span<const std::byte> data);
 
-  // decode_region() of the last read_info()'s picture, whose header is not read again. The encoded
-  // bytes must still be there. Throws Error(invalid_argument) when this decoder has read pixels
-  // since.
+  // Like decode_region(), for the picture of the last read_info(), without reading its header
+  // again. The encoded bytes must still be there. Throws Error(invalid_argument) if this decoder
+  // has read pixels since.
   Region read_region(const Rect& region, int min_width, int min_height);
 
-  // The same for a picture whose info has has_16_bits: exactly `region`, with values of 16 bits.
-  // Throws Error(invalid_argument) for other pictures.
+  // The same for a picture with has_16_bits: exactly `region`, with values of 16 bits. Throws
+  // Error(invalid_argument) for other pictures.
   WideRgbView read_wide_region(const Rect& region);
 
   // 178,956,970, Pillow's limit against decompression bombs. Larger pictures are refused before
@@ -103,8 +102,8 @@ class ImageDecoder {
 // way.
 std::vector<std::byte> encode_jpeg(const RgbView& pixels, int quality = 90);
 
-// encode_jpeg() for one picture after another. It keeps libjpeg's compressor between them. Not
-// thread-safe: one per thread.
+// Like encode_jpeg(), for many pictures: keeps libjpeg's compressor between them. Not thread-safe:
+// one per thread.
 class JpegEncoder {
  public:
   JpegEncoder();
@@ -132,9 +131,9 @@ std::vector<std::byte> encode_rgba_png(std::span<const uint8_t> rgba, int width,
 // for less than 1 or more than 1,000,000 pixels each way.
 std::vector<std::byte> encode_mask_png(const MaskView& mask);
 
-// Writes RGB pixels as they are, behind a header of a few bytes: a binary PPM ("P6", maxval 255).
-// It decodes as fast as memory is copied. Replaces the content of `out`. Throws
-// Error(invalid_argument) for less than 1 pixel each way.
+// Writes RGB pixels unchanged after a header of a few bytes: a binary PPM ("P6", maxval 255).
+// Decoding it is a copy of memory. Replaces the content of `out`. Throws Error(invalid_argument)
+// for less than 1 pixel each way.
 void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out);
 
 }  // namespace ffkit

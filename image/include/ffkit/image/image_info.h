@@ -1,4 +1,4 @@
-// What is in an encoded picture, and how its pixels lie in memory. Plain values.
+// Facts of an encoded picture, and the layout of its pixels in memory. Plain values.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ struct ImageInfo {
   bool has_palette = false;   // a PNG whose pixels are numbers of colours
 };
 
-// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. 64 bytes behind
-// the last row of what ImageDecoder returns may be read, so that whole vector registers can be
-// loaded at the end of a row. Their values mean nothing.
+// Pixels [height, width, 3] u8 RGB, rows `stride` bytes apart. Does not own them. In results of
+// ImageDecoder, 64 bytes after the last row may be read, so that vector registers can be loaded at
+// the end of a row. Their values mean nothing.
 struct RgbView {
   const uint8_t* data = nullptr;
   int width = 0;
@@ -52,7 +52,7 @@ struct Rect {
 
 // RgbImage: pixels that may be changed. Also a colour, and the size of a picture.
 
-// Height and width in pixels. One number stands for a square: `.size = 224`, `.size = {192, 256}`.
+// Height and width in pixels. One number means a square: `.size = 224`, `.size = {192, 256}`.
 struct ImageSize {
   constexpr ImageSize(int64_t side) : height(side), width(side) {}
   constexpr ImageSize(int64_t h, int64_t w) : height(h), width(w) {}

@@ -1,4 +1,4 @@
-// ImageOptions: all that happens between an encoded picture and its place in the batch.
+// ImageOptions: all steps from an encoded picture to its place in the batch.
 //
 //   decode ─▶ transform (crop, resize, flip) ─▶ augmentations in order
 //          ─▶ normalise, convert, lay out ─▶ erasing
@@ -24,11 +24,11 @@ struct ImageOptions {
 // Throws Error(invalid_argument) that names the first value out of range.
 void validate(const ImageOptions& options);
 
-// Whether one of them, or of those within an Apply or OneOf, moves pixels to other places:
-// RandAugment, TrivialAugmentWide and AutoAugment.
+// Whether one of them, also inside an Apply or OneOf, moves pixels: RandAugment, TrivialAugmentWide
+// and AutoAugment do.
 bool moves_pixels(const std::vector<Augmentation>& augmentations);
 
-// Transforms as text, for command lines: the words of Python's package and of torchvision.
+// Transforms as text, for command lines, in the form of the Python package and torchvision.
 //
 //   parse_transforms("RandomResizedCrop(224, scale=(0.4, 1)), ColorJitter(0.4, hue=0.1), "
 //                    "Apply(0.1, GaussianBlur(23)), RandomErasing(0.25)")
@@ -42,20 +42,19 @@ bool moves_pixels(const std::vector<Augmentation>& augmentations);
 //
 // Thread-safe.
 
-// Reads transforms with commas between them. One step of geometry that is a transform by itself
-// becomes the transform; several, and those of a Compose, become a Compose. Augmentations keep
-// their order. They and the erasing come after all geometry, wherever they stand. `output` is the
-// default. Values are not checked for their ranges: validate() does that.
+// Reads transforms separated by commas. A single geometric step becomes the transform; several
+// become a Compose. Augmentations keep their order. They and the erasing come after all geometric
+// steps, wherever they are in the text. `output` is the default. validate() checks the ranges of
+// values.
 //
-// Throws Error(invalid_argument) that quotes the part of the text that does not fit: for what is
-// not written as above, names (with the nearest ones) and parameters that there are not, values of
-// another kind, a text without geometry, a second RandomErasing, a ScalePad beside another step,
-// and more than 40 brackets in each other.
+// Throws Error(invalid_argument) that quotes the wrong part of the text: for wrong syntax, unknown
+// names (with the nearest ones) and parameters, values of another kind, a text without geometry, a
+// second RandomErasing, a ScalePad beside another step, and more than 40 nested brackets.
 ImageOptions parse_transforms(std::string_view text);
 
-// What parse_transforms() knows, each with its parameters and their defaults, as Python would show
-// it: "Resize(size=(224, 224), interpolation=\"bilinear\", max_size=None)". A parameter without a
-// default is a name alone.
+// The transforms that parse_transforms() knows, with parameters and defaults, in the form of
+// Python: "Resize(size=(224, 224), interpolation=\"bilinear\", max_size=None)". A parameter without
+// a default has only its name.
 std::vector<std::string> transform_signatures();
 
 }  // namespace ffkit

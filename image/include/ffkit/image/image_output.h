@@ -12,21 +12,22 @@ enum class Layout { nchw, nhwc };
 struct ImageOutput {
   // u8, f16, bf16 or f32; u16 or i32 for maps of labels and depths.
   //
-  // A picture of 16 bits a channel (PNG, PGM, PPM) keeps them; u8 gets the high byte of each value.
-  // f16, bf16 and f32 get value / 65535 of 16 bits, and pixel / 255 of bytes. u16 and i32 get the
-  // values themselves. With what is made for bytes, augmentations, a ScalePad and a bilinear or
-  // bicubic turn, it is a bad sample but as u8, Error(unsupported).
+  // A picture with 16 bits per channel (PNG, PGM, PPM) keeps them; u8 gets the high byte of each
+  // value. f16, bf16 and f32 get value / 65535 for 16 bits, and pixel / 255 for bytes. u16 and i32
+  // get the values themselves. Augmentations, a ScalePad and a bilinear or bicubic rotation need
+  // bytes: with these and another dtype than u8, such a picture is a bad sample,
+  // Error(unsupported).
   DType dtype = DType::f32;
   Layout layout = Layout::nchw;
-  // (pixel / 255 - mean) / std per channel; without it pixel / 255. u8, u16 and i32 have the pixel
-  // itself, and refuse normalisation with Error(invalid_argument).
+  // (pixel / 255 - mean) / std per channel; false: pixel / 255. u8, u16 and i32 have the pixel
+  // itself; with them, normalisation is Error(invalid_argument).
   bool normalize = true;
   // ImageNet's, which torchvision's models expect.
   std::array<float, 3> mean = {0.485F, 0.456F, 0.406F};
   std::array<float, 3> std = {0.229F, 0.224F, 0.225F};
-  // 3, or 1: grey, Pillow's convert("L"), which is what torchvision's Grayscale() makes, of the
-  // finished colours. mean and std are then three times the same. A picture of 16 bits in colours
-  // is a bad sample, Error(unsupported): its values have no grey.
+  // 3; or 1: grey after all augmentations, like Pillow's convert("L") and torchvision's
+  // Grayscale(). mean and std must then be three times the same. A colour picture with 16 bits is a
+  // bad sample, Error(unsupported).
   int channels = 3;
 };
 

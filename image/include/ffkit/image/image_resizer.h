@@ -12,14 +12,13 @@ namespace ffkit {
 // Interpolation: the filter of a resize.
 
 // bilinear, bicubic: Pillow's BILINEAR, and BICUBIC with a = -0.5, which are widened when they
-// shrink a picture (antialiased). Pixels are those of Pillow 13 to the bit. Pillow up to 12 has
-// others where the height shrinks by more than twice as many pixels as the width: bilinear values
-// differ by at most one, and 0.1 % of the bicubic values of photographs by more than one.
+// shrink a picture (antialiased). Pixels equal those of Pillow 13 exactly. Pillow up to 12 differs
+// if the height shrinks by more than twice as many pixels as the width: bilinear values differ by
+// at most one, and 0.1 % of the bicubic values of photographs by more than one.
 //
-// opencv_bilinear: cv::resize() with INTER_LINEAR, to the bit, for models that were trained with
-// OpenCV's pixels. It is not widened: shrinking by more than two leaves pixels out. JPEGs are
-// decoded at full size, whatever scaled_decode says. It needs a build with OpenCV; without it,
-// validate() throws.
+// opencv_bilinear: exactly cv::resize() with INTER_LINEAR, for models trained with OpenCV's pixels.
+// It is not widened: shrinking by more than two skips pixels. JPEGs are always decoded at full
+// size. It needs a build with OpenCV; without it, validate() throws.
 enum class Interpolation { bilinear, bicubic, opencv_bilinear };
 inline constexpr std::array kInterpolations = {Interpolation::bilinear, Interpolation::bicubic,
                                                Interpolation::opencv_bilinear};
@@ -32,8 +31,7 @@ Interpolation parse_interpolation(std::string_view name);
 // Whether this build has the filter.
 bool is_built(Interpolation interpolation);
 
-// Resizes one picture after another and keeps its memory between them. Not thread-safe: one per
-// thread.
+// Resizes many pictures and keeps its memory between them. Not thread-safe: one per thread.
 class ImageResizer {
  public:
   ImageResizer();
@@ -41,10 +39,10 @@ class ImageResizer {
   ImageResizer(ImageResizer&&) noexcept;
   ImageResizer& operator=(ImageResizer&&) noexcept;
 
-  // Pillow's Image.resize((width, height)) of `pixels`. The view lives until the next call.
-  // `pixels` must have 64 readable bytes behind the last row (RgbView), as the result has, and must
-  // not be a result of this resizer. Throws Error(invalid_argument) for a size below 1,
-  // Error(unsupported) for OpenCV's filter; call cv::resize() for that one.
+  // Like Pillow's Image.resize((width, height)). The view lives until the next call. `pixels` must
+  // have 64 readable bytes after the last row (RgbView), like the result, and must not be a result
+  // of this resizer. Throws Error(invalid_argument) for a size below 1, Error(unsupported) for
+  // OpenCV's filter; call cv::resize() for that one.
   RgbView resize(const RgbView& pixels, int width, int height,
                  Interpolation interpolation = Interpolation::bilinear);
 

@@ -11,22 +11,22 @@
 
 namespace ffkit {
 
-// What the numbers of a mask are. A mask is a PNG: in a JPEG or WebP, numbers change.
+// Form of the numbers in a mask. A mask is a PNG, because JPEG and WebP change numbers.
 enum class MaskNumbers : uint8_t {
-  // The file's: the indices of a palette (VOC), or grey of 1, 2, 4, 8 or 16 bits as it is stored.
+  // The values of the file: indices of a palette (VOC), or grey of 1, 2, 4, 8 or 16 bits.
   values,
-  // Of colours: red + 256 green + 65536 blue, as COCO's panoptic PNGs have them.
+  // From colours: red + 256 green + 65536 blue, as in COCO's panoptic PNGs.
   panoptic,
 };
 
 struct MaskOptions {
   DType dtype = DType::u8;  // of the batch: u8, u16, i32 or i64
   MaskNumbers numbers = MaskNumbers::values;
-  // Where the view has no picture. It is a number of the batch: `ids` does not change it. Nothing:
-  // 255, and 0 of panoptic numbers, where 255 is a segment and 0 none.
+  // The value where the view has no picture; `ids` does not change it. Nothing: 255, or 0 (no
+  // segment) for panoptic numbers.
   std::optional<int64_t> fill = {};
-  // What each number of the file becomes, such as Cityscapes' 34 ids the 19 that are trained on. A
-  // number that is missing here makes a bad sample. Empty: numbers stay as they are.
+  // The new number of each number in the file, for example the 19 training ids for Cityscapes' 34
+  // ids. A missing number makes a bad sample. Empty: numbers stay.
   std::map<int64_t, int64_t> ids = {};
 };
 
@@ -39,7 +39,8 @@ struct MaskView {
   ptrdiff_t stride = 0;
 };
 
-// Throws Error(invalid_argument) for a dtype that no mask has, and for numbers that it cannot hold.
+// Throws Error(invalid_argument) for a dtype that masks cannot have, and for numbers that it cannot
+// hold.
 void validate(const MaskOptions& options);
 
 }  // namespace ffkit

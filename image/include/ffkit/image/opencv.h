@@ -6,8 +6,8 @@
 //     cv::GaussianBlur(pixels.clone(), pixels, {5, 5}, 0);
 //   }
 //
-// The result must be in the same pixels. OpenCV's functions of colours expect B, G, R; ffkit's
-// channels are R, G, B. Use cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
+// The result must be written to the same pixels. OpenCV's functions of colours expect B, G, R;
+// ffkit's channels are R, G, B. Use cv::COLOR_RGB2HSV, not cv::COLOR_BGR2HSV.
 #pragma once
 
 #include <opencv2/core/mat.hpp>

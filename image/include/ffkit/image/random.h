@@ -1,6 +1,6 @@
-// CounterRandom: random numbers that depend on (seed, epoch, record_index, stream) alone. They are
+// CounterRandom: random numbers that depend only on (seed, epoch, record_index, stream). They are
 // the same on every machine, for any number of threads and ranks, and in every release. All
-// augmentations draw from it, a user's own as well.
+// augmentations use it, also those of users.
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key: the
 // seed, low word first. Counter words: stream * 2^24 + the number of the block drawn so far, the
@@ -13,7 +13,7 @@
 
 namespace ffkit {
 
-// All that the random numbers of a sample depend on.
+// The values that determine the random numbers of a sample.
 struct SampleKey {
   uint64_t seed = 0;
   int64_t epoch = 0;
@@ -28,9 +28,8 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
 // A value: cheap to make and to copy. Not thread-safe.
 class CounterRandom {
  public:
-  // Streams give independent numbers for the same sample, 2^25 of them each. Each consumer takes a
-  // stream of its own, so that it does not disturb the others. The loader's transforms take 0 ..
-  // 127.
+  // Streams give independent numbers for the same sample, 2^25 each. Each consumer uses its own
+  // stream, so that it does not change the numbers of others. The loader's transforms use 0 .. 127.
   explicit CounterRandom(const SampleKey& key, uint8_t stream = 0);
 
   uint64_t next();

@@ -1,5 +1,5 @@
-// Transforms: what a picture goes through to get the size of the batch. Plain options with
-// torchvision's names and parameters.
+// Transforms: bring a picture to the size of the batch. Plain options with torchvision's names and
+// parameters.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,24 @@ struct RandomResizedCrop {
   // JPEGs are decoded at 1/2, 1/4 or 1/8 of their size if the crop is still at least as large as
   // `size` at that scale. This is faster for large pictures, and changes pixels a little. It
   // applied to 2 % of the crops of ImageNet photographs. Their values of 0 .. 255 differed from the
-  // exact ones by 1.3 in the mean (5.4 in the worst crop) and by at most 51; 98.4 % differed by at
-  // most 8. Bicubic values differed by 1.4 in the mean (6.9 in the worst crop) and by at most 60;
+  // exact ones by 1.3 on average (5.4 in the worst crop) and by at most 51; 98.4 % differed by at
+  // most 8. Bicubic values differed by 1.4 on average (6.9 in the worst crop) and by at most 60;
   // 98.2 % differed by at most 8. False: exactly Pillow's pixels.
   bool scaled_decode = true;
   Interpolation interpolation = Interpolation::bilinear;
 };
 
-// torchvision.transforms.Resize(resize) + CenterCrop(size), as models are evaluated: the short side
-// becomes `resize`, and the central `size` is taken. A picture that is smaller than `size` then is
-// padded with zeros, as in torchvision.
+// torchvision.transforms.Resize(resize) + CenterCrop(size), the usual transform for evaluation: the
+// short side becomes `resize`, then the central `size` is taken. If that is larger than the
+// picture, it is padded with zeros, as in torchvision.
 struct ResizeCenterCrop {
   int64_t resize = 256;
   ImageSize size = 224;
   Interpolation interpolation = Interpolation::bilinear;
 };
 
-// One number is the short side, and the aspect ratio stays; two are height and width.
-// nothing(): Resize::max_size alone says it.
+// One number: the short side; the aspect ratio stays. Two numbers: height and width. nothing():
+// only Resize::max_size counts.
 struct ResizeSize {
   constexpr ResizeSize(int64_t short_length) : short_side(short_length) {}
   constexpr ResizeSize(int64_t height, int64_t width) : both(ImageSize(height, width)) {}
@@ -60,7 +60,7 @@ struct ResizeSize {
 struct Resize {
   ResizeSize size = {224, 224};
   Interpolation interpolation = Interpolation::bilinear;
-  // With a short side: the long side becomes no longer than this. Without a size: it becomes this.
+  // With a short side: the longest long side. Without a size: the length of the long side.
   int64_t max_size = 0;  // 0: any; else more than the short side
 };
 
@@ -69,17 +69,16 @@ struct Resize {
 struct RandomCrop {
   ImageSize size = 32;
   Padding padding = 0;  // 0 .. 8192 each
-  // If the padded picture is d pixels less high (or wide) than `size`, d more are added at both
-  // sides. Not: it is a bad sample, Error(unsupported).
+  // If the padded picture is d pixels lower (or narrower) than `size`, d more are added at both
+  // sides. False: it is a bad sample, Error(unsupported).
   bool pad_if_needed = false;
   RgbColor fill = {0, 0, 0};
   double flip_probability = 0;  // as RandomResizedCrop's
 };
 
-// What detectors in pictures of vehicles' cameras do (ImageAug3D of BEVFusion without its
-// rotation). The picture is resized by a factor, and a crop of `size` is taken. The crop's lower
-// edge is the picture's or lies above it. Pixels outside of the picture are black. image_map() says
-// where each pixel went, so that intrinsics can follow.
+// The transform of detectors for vehicle cameras (ImageAug3D of BEVFusion without rotation).
+// Resizes the picture by a factor, then takes a crop of `size` at or above its lower edge. Pixels
+// outside of the picture are black. image_map() maps pixels, so that intrinsics can follow.
 struct ResizeCrop {
   ImageSize size = {256, 704};
   // The factor is drawn, 0 < factor_min <= factor_max <= 16. Sizes are truncated to whole pixels.
@@ -94,12 +93,12 @@ struct ResizeCrop {
   Interpolation interpolation = Interpolation::bilinear;
 };
 
-// What BEVFormer does: the whole picture becomes floats, is normalised, is resized by a factor, and
-// gets zeros at the bottom and right up to `size`. The filter is that of cv::resize() with
-// INTER_LINEAR on floats, also in a build without OpenCV: it is not widened when it shrinks, and
-// does not round. Values differ from OpenCV's by at most 1e-6 of the largest one. JPEGs are decoded
-// at full size. A picture that is larger than `size` after the resize is an Error(unsupported). The
-// output is f32, f16 or bf16.
+// BEVFormer's transform: converts the picture to floats, normalises it, resizes it by a factor, and
+// adds zeros at the bottom and right up to `size`. The filter is that of cv::resize() with
+// INTER_LINEAR on floats, also in a build without OpenCV: it is not widened, and does not round.
+// Values differ from OpenCV's by at most 1e-6 of the largest one. JPEGs are decoded at full size. A
+// picture larger than `size` after the resize is Error(unsupported). The output is f32, f16 or
+// bf16.
 struct ScalePad {
   ImageSize size = {480, 800};
   double factor = 0.5;  // 0 < factor <= 16; sizes are truncated to whole pixels
@@ -111,11 +110,10 @@ using GeometryStep =
                  RandomPerspective, Pad, RandomZoomOut, RandomIoUCrop, ScaleJitter, FixedSizeCrop,
                  CenterCrop, RandomShortestSize, PadToLargest>;
 
-// Several steps, one after the other, each done to the pixels that the one before made. Crops,
-// resizes, flips and padding that follow each other become one, where that changes no pixel. The
-// last steps must give pictures of one size, .steps = {ScaleJitter{}, FixedSizeCrop{}}, or canvases
-// of one: PadToLargest. The n-th
-// step of a kind draws numbers of its own, whatever steps of other kinds are there.
+// Several steps, one after the other. Consecutive crops, resizes, flips and padding become one
+// operation, if that changes no pixel. The result must have the same size for all pictures, .steps
+// = {ScaleJitter{}, FixedSizeCrop{}}, or end with PadToLargest. The n-th step of a kind has its own
+// random numbers, which do not depend on steps of other kinds.
 struct Compose {
   std::vector<GeometryStep> steps;
 };
@@ -123,17 +121,17 @@ struct Compose {
 using ImageTransform = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop,
                                     ResizeCrop, ScalePad, Compose>;
 
-// Where a pixel of the picture went: x becomes scale_x * x + offset_x, and y likewise. Coordinates
-// count from the edge of the first pixel. A mirrored picture has a negative scale_x.
+// Maps a pixel of the picture: x becomes scale_x * x + offset_x, and y likewise. (0, 0) is the top
+// left corner of the top left pixel. A mirrored picture has a negative scale_x.
 struct ImageMap {
   double scale_x = 1;
   double scale_y = 1;
   double offset_x = 0;
   double offset_y = 0;
 };
-// For the sample with this key, whose picture has width x height pixels.
+// With the random numbers of this key, for a picture of width x height pixels.
 ImageMap image_map(const ResizeCrop& crop, int width, int height, const SampleKey& key);
-// For any picture: the factor itself, as BEVFormer scales intrinsics, although sizes are truncated.
+// For any picture: the exact factor, as BEVFormer scales intrinsics, although sizes are truncated.
 ImageMap image_map(const ScalePad& pad);
 
 // The size of the output. Throws Error(invalid_argument) for a Compose or a Resize that has none.

@@ -1,4 +1,4 @@
-// Launching: how the processes of one run are started, and how each learns its place among them.
+// Launching: starts the processes of a run, and finds the place of each process.
 //
 //   none      fftrain starts the processes of this machine itself, one for each device
 //   torchrun  PyTorch's launcher: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
@@ -26,8 +26,8 @@ Launcher parse_launcher(std::string_view name);
 
 struct LaunchOptions {
   Launcher launcher = Launcher::automatic;
-  // Processes that fftrain starts on this machine with the launchers none and node. 0: one for each
-  // GPU, or 1 without GPUs.
+  // Number of processes that fftrain starts on this machine with the launchers none and node. 0:
+  // one for each GPU, or 1 without GPUs.
   int num_processes = 0;
   bool bind_numa = true;  // each process runs on the NUMA node of its device
   std::string backend;    // "gloo" or "nccl"; empty: nccl if processes train on GPUs, else gloo
@@ -40,8 +40,8 @@ struct LaunchOptions {
   bool marks_output = true;
 };
 
-// The place of this process among those that train one model together, and where they meet. A plain
-// value.
+// The place of this process among those that train a model together, and their meeting point. A
+// plain value.
 struct ProcessPlace {
   int rank = 0;        // 0 .. world_size-1; rank 0 writes checkpoints and talks
   int world_size = 1;  // processes that share each epoch
@@ -80,24 +80,23 @@ std::vector<std::string> parse_host_list(std::string_view list);
 // CUDA_VISIBLE_DEVICES. 0 without a driver.
 int count_gpus(const Environment& environment = process_environment());
 
-// `environment` as a process that trains on `device` (TrainOptions::device) sees it: cpu has no
-// GPU, cuda:N has that one alone. plan_launch() and bind_to_numa_node() go by the GPUs that they
-// see.
+// `environment` for a process that trains on `device` (TrainOptions::device): cpu sees no GPU,
+// cuda:N sees only that one. plan_launch() and bind_to_numa_node() use the visible GPUs.
 Environment environment_seeing(const std::string& device,
                                Environment environment = process_environment());
 
 // Starts the processes of `plan` and waits for them. `arguments` are their command line, the
-// program first; the environment says their places. Their output goes to this process's, each line
-// behind the rank (LaunchOptions::marks_output). The signals of stop_on_signals() are passed on. If
-// one process ends with an error, the others get SIGTERM, and SIGKILL after 30 s. Of a run that is
-// stopped, they get it 20 s after the request, but at least 3 s after the first end. Returns 0, or
-// the exit status of the process that failed first (128 + the number of the signal that killed it).
-// Throws Error(io) if a process cannot be started.
+// program first; their places are in the environment. Their output goes to this process's output,
+// with the rank before each line (LaunchOptions::marks_output). The signals of stop_on_signals()
+// are passed on. If one process ends with an error, the others get SIGTERM, and SIGKILL after 30 s.
+// If the run is stopped, they get it 20 s after the request, but at least 3 s after the first end.
+// Returns 0, or the exit status of the process that failed first (128 + the number of the signal
+// that killed it). Throws Error(io) if a process cannot be started.
 int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
                         const std::vector<std::string>& arguments);
 
 // Binds this process, its future threads and their memory to a NUMA node: that of its GPU, or
-// without GPUs its share of the nodes. Does nothing on a machine with one node.
+// without GPUs to its share of the nodes. Does nothing on a machine with one node.
 void bind_to_numa_node(const ProcessPlace& place,
                        const Environment& environment = process_environment());
 

@@ -12,10 +12,11 @@ inline constexpr int kExitStopped = 75;
 // first SIGINT ask the training to stop: it finishes its step, writes a checkpoint and returns. A
 // second SIGINT ends the program. Any process of a run may get the signal.
 //
-// This function starts a thread that ends a process with stop_exit_status() and a line on stderr:
-// at once if it has nothing to lose (it waits for the others to join, it evaluates or measures),
-// and if it waits for the others or for data for 20 s more. A run of one process does not wait for
-// the next batch: it writes its checkpoint at once.
+// This function starts a thread that ends the process with stop_exit_status() and a line on stderr.
+// It does so at once if nothing is lost (the process waits for others to join, evaluates or
+// measures), and after 20 s if the process waits for others or for data. If all processes of a run
+// were asked, the run does not wait for the next batch: it leaves the step and writes its
+// checkpoint at once. Waits for a store end with Error(cancelled).
 void stop_on_signals();
 
 // The signal that asked to stop; 0 if none did.
@@ -23,8 +24,8 @@ int stop_signal();
 // kExitStopped; for SIGINT 130, as in shells.
 int stop_exit_status(int signal);
 
-// Asks to stop as a signal does, for programs that learn of it in other ways. Without
-// stop_on_signals(), no process is ended. 0 takes the request back. Safe in signal handlers.
+// Asks to stop, like a signal, for programs that use other ways. Without stop_on_signals(), no
+// process is ended. 0 cancels the request. Safe in signal handlers.
 void request_stop(int signal) noexcept;
 
 }  // namespace ffkit

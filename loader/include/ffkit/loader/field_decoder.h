@@ -1,14 +1,14 @@
-// FieldDecoder: makes one array of a batch from its records: from N records an array of dtype() and
-// shape [N, shape()...].
+// FieldDecoder: makes one array of a batch: from N records an array of dtype() and shape [N,
+// shape()...].
 //
 //   record ─▶ decode_image()   ─▶ "image"  [N, 3, 224, 224] f32
 //          ─▶ decode_integer() ─▶ "label"  [N] i64
 //          ─▶ a user's own     ─▶ ...
 //
-// A decoder sees the whole record, so it may combine several fields. Its result must depend on the
-// record and the key alone; then batches are the same for any number of threads and ranks. It draws
-// random numbers from CounterRandom(key, stream). Two decoders that draw from the same stream get
-// the same numbers, so that a picture and its boxes can be flipped alike.
+// A decoder sees the whole record, so it may combine several fields. Its result must depend only on
+// the record and the key, so that batches are the same for any number of threads and ranks. It
+// takes random numbers from CounterRandom(key, stream). Two decoders with the same stream get the
+// same numbers, so a picture and its boxes can be flipped alike.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace ffkit {
 
 class FieldDecoder {
  public:
-  // What a decoder did, for LoaderStatistics.
+  // The work of a decoder, for LoaderStatistics.
   struct Work {
     // Its time to resize, flip, normalise and write to `out`. The rest of its time is
     // decoding.
@@ -37,11 +37,11 @@ class FieldDecoder {
     int64_t num_reads = 0;
     int64_t bytes_read = 0;
     int64_t read_wait_ns = 0;
-    // It resized a grey picture of 16 bits, whose values may be numbers of classes. The loader
-    // warns of that once.
+    // It resized a grey picture with 16 bits; its values may be numbers of classes. The loader
+    // warns once.
     bool resized_grey_of_16_bits = false;
-    // Bad items of the sample, such as boxes without area, that it left out, and which: "box 3 of
-    // field 'boxes' has no area". The loader counts them and warns of the first.
+    // Number and description of bad items that it left out: "box 3 of field 'boxes' has no area".
+    // The loader counts them and warns of the first.
     int64_t num_items_left_out = 0;
     std::string left_out = {};
   };
@@ -60,51 +60,49 @@ class FieldDecoder {
   [[nodiscard]] virtual std::vector<int64_t> shape() const = 0;
   // Called once for each decoding thread.
   [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
-  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which holds what an earlier
-  // batch left there. `out` is aligned to the size of dtype(), no more: the samples of a batch lie
-  // behind each other, the first one at a multiple of 4096. Called by many threads at once, each
-  // with a scratch and an `out` of its own; it must write nothing else. Throws Error(corrupt),
-  // Error(unsupported) or Error(not_found) for a bad sample: LoaderOptions::bad_samples says what
-  // happens then, and the record is added to the message. The Error may name a file of the
-  // decoder's own. Any other exception ends the epoch, and so does an Error about
-  // ErrorSubject::shard or dataset. std::bad_alloc comes out of next() as Error(io).
+  // Writes one sample, product(shape()) numbers of dtype(), to `out`, which contains old values.
+  // `out` is aligned only to the size of dtype(); the samples of a batch follow each other, the
+  // first one at a multiple of 4096. Many threads call it at once, each with its own scratch and
+  // `out`; it must write nothing else. Throws Error(corrupt), Error(unsupported) or
+  // Error(not_found) for a bad sample (see LoaderOptions::bad_samples); the loader adds the record
+  // to the message. The Error may name another file. Any other exception ends the epoch, and so
+  // does an Error with ErrorSubject::shard or dataset. next() throws std::bad_alloc as Error(io).
   virtual void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const = 0;
-  // For decoders that also read other records: the I/O thread calls this when it plans to read
-  // record `record_index` of the whole split, so that the decoder can announce the others to the
-  // kernel (posix_fadvise). Must not block. CountedRead counts these reads.
+  // For decoders that also read other records. The I/O thread calls this when it plans to read
+  // record `record_index` of the whole split, so that the decoder can announce the other records to
+  // the kernel (posix_fadvise). Must not block. CountedRead counts these reads.
   virtual void will_read(int64_t record_index) const noexcept;
 };
 
-// An exception that a decoder may throw beside Error, and that is told where it happened. The
-// thread that threw it tells it the field of the batch and the record, in words, before it comes
-// out of next().
+// An exception, other than Error, that gets its place: before next() throws it, the decoding thread
+// adds the field of the batch and the record, in words.
 class PlacedFailure : public std::exception {
  public:
   virtual void happened_in(const std::string& place) const noexcept = 0;
 };
 
-// A decoder for samples that take a millisecond or more, such as several pictures. It decodes them
-// in parts that write different memory, and idle threads share the parts of a sample.
+// A decoder for samples that take a millisecond or more, such as several pictures. It decodes a
+// sample in parts, which write to different memory; idle threads share the parts.
 class PartsDecoder : public FieldDecoder {
  public:
   // Must not change.
   [[nodiscard]] virtual int64_t num_parts() const = 0;
-  // As decode(), of part 0 .. num_parts()-1 alone; `out` is where the sample begins. Called in any
-  // order and by many threads at once.
+  // Like decode(), for one part, 0 .. num_parts()-1; `out` is the begin of the sample. Called in
+  // any order and by many threads at once.
   virtual void decode_part(const RecordView& record, const SampleKey& key, int64_t part,
                            Scratch* scratch, void* out) const = 0;
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const final;
 };
 
-// How the rows of a RowsDecoder lie in a batch.
+// Layout of a RowsDecoder's rows in a batch.
 enum class RowLayout {
-  // those of all samples behind each other, [total, shape()...]: Batch::row_offsets() says where
-  // each sample's begin
+  // rows of all samples after each other, [total, shape()...]; Batch::row_offsets() has the begin
+  // of each sample
   ragged,
-  // [N, max_rows, shape()...], zeros behind the rows of a sample; Batch::row_offsets() says how
-  // many they are
+  // [N, max_rows, shape()...], zeros after the rows of a sample; Batch::row_offsets() has their
+  // number
   padded,
 };
 
@@ -114,7 +112,7 @@ class RowsDecoder : public FieldDecoder {
   // shape() is the shape of one row. Neither of these may change.
   [[nodiscard]] virtual int64_t max_rows() const = 0;
   [[nodiscard]] virtual RowLayout layout() const { return RowLayout::ragged; }
-  // As decode(); writes at most max_rows() rows and returns how many. Any other number ends the
+  // Like decode(); writes at most max_rows() rows and returns their number. Another number ends the
   // epoch: Error(invalid_argument).
   virtual int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                               void* out) const = 0;
@@ -123,41 +121,41 @@ class RowsDecoder : public FieldDecoder {
               void* out) const final;
 };
 
-// A decoder of rows in parts, which idle threads share as those of a PartsDecoder: the rows of part
-// 0, then those of part 1, and so on. An example is one cloud from several sweeps. The place of a
-// part's rows is known once the parts before it are counted or written. So one thread takes a part
-// in steps, with one scratch, in which a step keeps what the next ones need:
+// A decoder of rows in parts, for example one cloud from several sweeps: the rows of part 0, then
+// those of part 1, and so on. Idle threads share the parts. A part's rows have their place only
+// after the earlier parts are counted or written. So a thread decodes a part in steps, which share
+// its scratch:
 //
 //   begin_part() ─▶ count_rows() ─▶ write_rows()
 //
-// count_rows() is left out where no other thread is at the parts of the sample.
+// count_rows() is not called if no other thread works on the sample.
 class RowPartsDecoder : public RowsDecoder {
  public:
   // Must not change.
   [[nodiscard]] virtual int64_t num_parts() const = 0;
-  // What takes long: reads, decompresses, decodes. Errors are those of decode(), here and in the
-  // other steps.
+  // The slow step: reads, decompresses, decodes. Errors are those of decode(), also in the other
+  // steps.
   virtual void begin_part(const RecordView& record, const SampleKey& key, int64_t part,
                           Scratch* scratch) const = 0;
-  // How many rows the part has. Cheap beside begin_part(): others wait for it.
+  // The number of rows of the part. Must be cheap: others wait for it.
   virtual int64_t count_rows(const RecordView& record, const SampleKey& key, int64_t part,
                              Scratch* scratch) const = 0;
-  // Writes the part's rows to `out`, where `room` of them fit, and returns how many: all or, where
-  // there are more, `room`. Any other number ends the epoch: Error(invalid_argument).
+  // Writes the rows of the part to `out`, at most `room`, and returns their number: all rows, or
+  // `room` if there are more. Another number ends the epoch: Error(invalid_argument).
   virtual int64_t write_rows(const RecordView& record, const SampleKey& key, int64_t part,
                              Scratch* scratch, int64_t room, void* out) const = 0;
   int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,
                       void* out) const final;
 };
 
-// A decoder of texts, or other bytes, of any length, for Batch::strings(): ragged rows of u8. Texts
-// lie beside the slab, so a batch takes only the memory that its texts need. Batch::allocator()
-// does not know them.
+// A decoder of texts or other bytes of any length, for Batch::strings(): ragged rows of u8. Texts
+// are stored outside of the slab, so a batch uses only the memory that its texts need.
+// Batch::allocator() does not manage them.
 class TextDecoder : public FieldDecoder {
  public:
   [[nodiscard]] DType dtype() const final { return DType::u8; }
   [[nodiscard]] std::vector<int64_t> shape() const final { return {}; }
-  // The text of a sample, which lies in the record or in the scratch. Errors are those of decode().
+  // The text of a sample; it points into the record or the scratch. Errors are those of decode().
   virtual std::string_view decode_text(const RecordView& record, const SampleKey& key,
                                        Scratch* scratch) const = 0;
   // Throws Error(invalid_argument): there is no room that fits.
@@ -165,18 +163,18 @@ class TextDecoder : public FieldDecoder {
               void* out) const final;
 };
 
-// Fields are looked up in `schema`: Error(not_found) when it lacks `field`, Error(invalid_argument)
-// when it is of a type that cannot serve.
+// Fields are looked up in `schema`: Error(not_found) if it lacks `field`, Error(invalid_argument)
+// if the field has an unsuitable type.
 
 // A picture: [3, H, W] or [H, W, 3] of options.output.dtype. `field` is an image or bytes. Pictures
-// of one record that are decoded with the same options get the same crop and flip, where their
-// sizes agree. A PNG with a palette is a bad sample, Error(unsupported), where it would be resized:
-// its pixels are numbers of classes more often than colours, and MaskField keeps them.
+// of one record with equal sizes and options get the same crop and flip. A PNG with a palette is a
+// bad sample, Error(unsupported), if it would be resized, because its pixels are usually numbers of
+// classes; MaskField keeps them.
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
                                                  const ImageOptions& options);
-// Pictures of several fields, the cameras of a vehicle, as one array: [number of fields, 3, H, W]
-// or [.., H, W, 3]. Picture i is what decode_image() would make with image_key(key, i), bad samples
-// included. Each picture is a part.
+// Pictures of several fields, such as the cameras of a vehicle, as one array: [number of fields, 3,
+// H, W] or [.., H, W, 3]. Picture i is the result of decode_image() with image_key(key, i), also
+// for bad samples. Each picture is a part.
 std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
                                                   const std::vector<std::string>& fields,
                                                   const ImageOptions& options);
@@ -184,30 +182,30 @@ std::shared_ptr<const FieldDecoder> decode_images(const Schema& schema,
 SampleKey image_key(const SampleKey& key, size_t image);
 // A scalar of any integer type as i64.
 std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const std::string& field);
-// A scalar ({}), or a tensor that has this shape in all records (else Error(corrupt)), as it is.
+// A scalar ({}), or a tensor with this shape in all records (else Error(corrupt)), unchanged.
 std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::string& field,
                                                std::vector<int64_t> shape = {});
-// A string, such as an id or a caption, for Batch::strings(); null as an empty text. A text of more
-// than `max_bytes` is a bad sample, Error(unsupported); 0: any length is right.
+// A string, such as an id or a caption, for Batch::strings(); null is an empty text. A text with
+// more than `max_bytes` is a bad sample, Error(unsupported); 0: no limit.
 std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std::string& field,
                                                 int64_t max_bytes = 0);
 
-// For a data set in which some records lack a field, such as a Dataset::chain() of sets with and
-// without depth. For the decoders above, except copy_string(), a record in which the field is null
-// is a bad sample. With these it is an ordinary sample: zeros in the array, and a mask beside it.
+// For data sets with a field that some records lack, such as a Dataset::chain() of sets with and
+// without depth. With the decoders above, except copy_string(), a null field makes a bad sample.
+// With these it is an ordinary sample, with zeros in the array and a mask beside it.
 //
 //   .fields = {{"depth", zeros_where_null(schema, "depth", copy_field(schema, "depth"))},
 //              {"depth_valid", decode_valid(schema, "depth")}}
 
-// u8, 1 where the field is not null and 0 where it is: {} of one field, [number of fields] of
-// several. A field of any type.
+// u8, 1 if the field is not null, else 0: {} for one field, [number of fields] for several. Fields
+// of any type.
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema, const std::string& field);
 std::shared_ptr<const FieldDecoder> decode_valid(const Schema& schema,
                                                  const std::vector<std::string>& fields);
-// What `decoder` makes, or zeros where `field` is null in the record: for a RowsDecoder no rows,
-// for a TextDecoder an empty text. The parts of a PartsDecoder stay parts; those of a
-// RowPartsDecoder are decoded by one thread. `decoder` must not need other fields that may be null.
-// Throws Error(invalid_argument) when `decoder` is null.
+// The result of `decoder`; if `field` is null in the record, zeros, for a RowsDecoder no rows, for
+// a TextDecoder an empty text. A PartsDecoder keeps its parts; one thread decodes those of a
+// RowPartsDecoder. `decoder` must not need other fields that may be null. Throws
+// Error(invalid_argument) if `decoder` is null.
 std::shared_ptr<const FieldDecoder> zeros_where_null(const Schema& schema, const std::string& field,
                                                      std::shared_ptr<const FieldDecoder> decoder);
 
@@ -217,8 +215,8 @@ struct BatchField {
   std::shared_ptr<const FieldDecoder> decoder;
 };
 
-// CountedRead: counts a read by a field decoder, such as of a further record, in LoaderStatistics.
-// A slow disk is then not taken for slow decoding.
+// CountedRead: counts a read by a field decoder, for example of another record, in
+// LoaderStatistics, so that a slow disk does not look like slow decoding.
 //
 //   {
 //     ffkit::CountedRead read(*scratch);
@@ -226,9 +224,9 @@ struct BatchField {
 //     read.add_bytes(bytes.size());
 //   }
 //
-// If the thread slept between construction and destruction, the time in which it did not run counts
-// as reading. The time in which it ran, such as copying from the page cache, counts as decoding. An
-// object belongs to one thread. It takes 0.5 us.
+// If the thread sleeps between construction and destruction, the time of sleep counts as reading.
+// The rest, such as copying from the page cache, counts as decoding. An object belongs to one
+// thread. It costs 0.5 us.
 class CountedRead {
  public:
   // `scratch` must outlive this.

@@ -14,8 +14,8 @@ enum class IoEngine {
 };
 
 enum class DirectIo {
-  // O_DIRECT when the split, or what a subset has of it, is larger than half of the memory (the
-  // machine's, or its container's limit) and the file system takes it
+  // O_DIRECT if the split, or the subset of it, is larger than half of the memory (of the machine
+  // or its container) and the file system supports it
   automatic,
   on,   // O_DIRECT; Error(unsupported) where the file system does not take it
   off,  // through the page cache
@@ -25,30 +25,30 @@ struct IoOptions {
   IoEngine engine = IoEngine::automatic;
   DirectIo direct = DirectIo::automatic;
   int queue_depth = 64;  // reads in flight, 1 .. 4096
-  // Bytes of read buffers in use, from submission to the end of decoding, >= 64 KiB. A single
-  // record may exceed it.
+  // Limit of read buffers in use, from submission to the end of decoding, in bytes, >= 64 KiB. A
+  // single record may exceed it.
   int64_t max_bytes_in_flight = 64LL << 20;
   int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
   // After this many seconds a read counts as hanging, 0.01 .. 1e6. next() then throws Error(io),
-  // which names the record. next() may be called again, and continues once the file system answers.
-  // start_epoch() and restore() throw likewise when they wait longer than this, or 10 s. Decoding a
+  // which names the record. You may call next() again; it continues when the file system answers.
+  // start_epoch() and restore() also throw if they wait longer than this, or 10 s. Decoding a
   // sample counts as reading.
   double read_timeout_s = 300;
-  // io_uring with a kernel thread that takes the reads. Submitting a read then needs no system
-  // call, but the thread keeps a core busy while there are reads. If the kernel refuses it,
-  // IoEngine::io_uring throws Error(unsupported), and IoEngine::automatic logs a line.
+  // io_uring with a kernel thread. Submitting a read then needs no system call, but the thread
+  // keeps a core busy while there are reads. If the kernel refuses it, IoEngine::io_uring throws
+  // Error(unsupported), and IoEngine::automatic logs a line.
   bool sqpoll = false;
-  // Without O_DIRECT: the decoding threads copy what the page cache holds, and the I/O thread reads
-  // the rest. False: the I/O thread reads all.
+  // Without O_DIRECT: the decoding threads copy cached pages, and the I/O thread reads the rest.
+  // False: the I/O thread reads everything.
   bool decoders_read_cache = true;
   bool verify_checksums = true;  // of every record read
-  // Reads ahead across the end of epoch e into epoch e + 1, so that start_epoch(e + 1) does not
-  // wait. If the consumer starts another epoch, that work is wasted.
+  // Reads epoch e + 1 ahead before epoch e ends, so that start_epoch(e + 1) does not wait. If the
+  // consumer starts another epoch, that work is wasted.
   bool read_ahead_epochs = true;
   // The user's engine, see read_engine.h. Then `engine` is ignored, DirectIo::automatic means off,
-  // and decoders_read_cache is false: the engine reads every record. Still read from the data set's
-  // files are the pages of the index, records that are read alone after an error or that replace
-  // bad ones, and what field decoders read.
+  // and decoders_read_cache is false: the engine reads every record. Only these are still read from
+  // the files of the data set: pages of the index, records that are read again after an error or
+  // that replace bad ones, and reads of field decoders.
   MakeReadEngine make_engine = nullptr;
 };
 

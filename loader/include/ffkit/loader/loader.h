@@ -1,10 +1,11 @@
-// Loader: batches of decoded samples from a Dataset, in order, as fast as disk and decoder allow.
+// Loader: gives batches of decoded samples from a Dataset, in order, as fast as disk and decoder
+// allow.
 //
 //   Sampler ─▶ reads (io_uring | pread) ─▶ decode + augment (threads) ─▶ batch's slab ─▶ next()
 //
-// One I/O thread and `num_threads` decoding threads work ahead of the consumer, by up to
-// `prefetch_batches`. Batches have the same bytes for any number of threads and either I/O engine.
-// After construction no memory is allocated for a batch, except by libraries that decode pictures.
+// One I/O thread and `num_threads` decoding threads prepare up to `prefetch_batches` batches ahead
+// of the consumer. Batches have the same bytes for any number of threads and either I/O engine.
+// After construction, batches need no new memory, except in libraries that decode pictures.
 //
 // Thread safety: a Loader belongs to one consumer thread. Batches may be kept and destroyed on any
 // thread. A Loader may be destroyed at any time: its destructor waits for reads in flight and drops
@@ -41,30 +42,29 @@ class Loader {
   Loader& operator=(Loader&&) noexcept;
 
   [[nodiscard]] const Dataset& dataset() const;
-  // As the loader was made; statistics().order has the order of a state that was restored.
+  // The options of the constructor; statistics().order has the order of a restored state.
   [[nodiscard]] const LoaderOptions& options() const;
 
-  // Batches of a whole epoch on this rank; under Tail::exact without those in which this rank's
-  // share is empty.
+  // Number of batches of a whole epoch on this rank; with Tail::exact without empty ones.
   [[nodiscard]] int64_t num_batches() const;
 
-  // Starts `epoch` from its beginning and drops the rest of the present one. After an epoch that
-  // was taken to its end, the next epoch has been read ahead (see read_ahead_epochs). If it throws,
-  // state() does not change, and next() continues from there.
+  // Starts `epoch` from its beginning and drops the rest of the current one. After a complete
+  // epoch, the next one has already been read ahead (see read_ahead_epochs). If it throws, state()
+  // does not change, and next() continues from there.
   void start_epoch(int64_t epoch);
   // Returns the next batch in order, or nothing at the end of the epoch. Blocks until the batch is
-  // ready. Begins epoch 0 when no epoch was started. Throws the Error of a bad sample or of a
-  // failed read. After that the epoch cannot continue, but another one can be started.
+  // ready. Begins epoch 0 if no epoch was started. Throws the Error of a bad sample or a failed
+  // read. Then the epoch cannot continue, but another one can be started.
   std::optional<Batch> next();
 
   // Whether next() would return, or throw, without blocking.
   [[nodiscard]] bool ready() const;
   // Waits until ready(), at most for `limit` (0 or less: not at all), and returns ready(). Begins
-  // epoch 0 when no epoch was started. Throws Error(invalid_argument) when held_batches are held,
-  // and Error(io) when the file system hangs.
+  // epoch 0 if no epoch was started. Throws Error(invalid_argument) if held_batches are held, and
+  // Error(io) if the file system hangs.
   bool wait_for(std::chrono::nanoseconds limit);
 
-  // Whether all batches of the present epoch have been taken: next() would return nothing.
+  // Whether all batches of the current epoch have been taken: next() would return nothing.
   [[nodiscard]] bool at_end() const;
 
   // Batches that next() has returned and that still exist; at most held_batches.
@@ -73,10 +73,10 @@ class Loader {
   // The state after the batches that next() has returned.
   [[nodiscard]] LoaderState state() const;
   // Continues from `state`: the following next() begins with the first sample not yet consumed.
-  // Under Order::automatic, the loader takes the order of the state, shuffled or windowed, for this
-  // and all later epochs: a run that began over a local copy goes on over a store with the same
-  // records. Throws Error(invalid_argument) when the state belongs to another data set, seed, order
-  // or epoch size. If it throws, state() does not change.
+  // With Order::automatic, the loader uses the order of the state, shuffled or windowed, from now
+  // on; so a run that began with a local copy continues with a store and the same records. Throws
+  // Error(invalid_argument) if the state belongs to another data set, seed, order or epoch size. If
+  // it throws, state() does not change.
   void restore(const LoaderState& state);
 
   // Upper bound in bytes of slabs, read buffers and records being decoded. Fixed at construction.
@@ -91,8 +91,8 @@ class Loader {
   [[nodiscard]] int64_t memory_bound() const;
   // Counted since the loader was made. Any thread may call this, also while another is in next().
   [[nodiscard]] LoaderStatistics statistics() const;
-  // Counted since the last start_epoch(), restore() or first next(). Work that was done ahead
-  // counts in the epoch during which it was done. For the consumer's thread.
+  // Counted since the last start_epoch(), restore() or first next(). Read-ahead counts in the epoch
+  // during which it was done. For the consumer's thread.
   [[nodiscard]] LoaderStatistics epoch_statistics() const;
 
  private:

@@ -1,4 +1,4 @@
-// LoaderOptions: what a batch holds, from which samples it is made, and how.
+// LoaderOptions: the contents of a batch, its samples, and how it is made.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace ffkit {
 
 // MixOptions: MixUp and CutMix, which blend each sample of a finished batch with the one before it
 // (the first with the last), labels included. torchvision.transforms.v2.MixUp and CutMix.
-// An alpha of 0 leaves its method out. If both are above 0, each batch takes one of the methods
-// with probability 1/2, as in torchvision's reference training.
+// An alpha of 0 turns the method off. If both are above 0, each batch uses one of them with
+// probability 1/2, as in torchvision's reference training.
 struct MixOptions {
   double mixup_alpha = 0;  // lambda ~ Beta(alpha, alpha); 0.2 in torchvision's recipes
   // 1 - (share of the picture that the box covers) ~ Beta(alpha, alpha), before the box is cut off
@@ -39,18 +39,17 @@ void validate(const MixOptions& options);
 // - whose picture or label is null,
 // - which is longer than ShardReaderOptions::max_record_bytes, or
 // - which the disk cannot read (EIO io.num_retries times, and again when it is read alone).
-// A truncated picture is bad whatever its crop. Other damage of a picture counts if it is decoded.
-// Damage to a whole shard is no bad sample and always fails: a truncated file, a damaged or
-// unreadable index or dictionary. An unknown number of records is lost then. Such Errors are about
+// A truncated picture is bad for any crop. Other damage of a picture counts only if it is decoded.
+// Damage to a whole shard is not a bad sample and always fails, because an unknown number of
+// records is lost: a truncated file, a damaged or unreadable index or dictionary. Such Errors have
 // ErrorSubject::shard or dataset.
 //
-// Under BadSamples::fail next() throws the Error of the first bad sample of the batch. Under skip
-// another sample takes the place, see Sampler::replacement(). It depends on (seed, epoch, record)
-// alone. Replacements are counted, logged, and listed by Batch::replacements(). next() throws when
-// 16 candidates for one place are bad too.
-// Where each record is to count once, under Order::sequential without groups and with Tail::exact
-// or Tail::balanced, the sample is left out instead: counted, logged, and listed by
-// Batch::left_out(). The number of batches stays; a batch of bad samples alone has no sample.
+// Under BadSamples::fail, next() throws the Error of the first bad sample of the batch. Under skip,
+// another sample replaces it, see Sampler::replacement(). The choice depends only on (seed, epoch,
+// record). Replacements are counted, logged, and listed by Batch::replacements(). If 16 candidates
+// for one place are bad, too, next() throws. With Order::sequential without groups and Tail::exact
+// or Tail::balanced, each record counts once; then the sample is left out instead: counted, logged,
+// and listed by Batch::left_out(). The number of batches stays; a batch may be empty.
 
 // How much memory batches take.
 struct MemoryOptions {
@@ -64,12 +63,12 @@ struct LoaderOptions {
   // Per rank. With Tail::drop, the default, an epoch must fill one batch on each rank.
   int64_t batch_size = 256;
   SamplerOptions sampler = {};
-  // What a batch holds: the picture and the label of classification data, under the names of their
+  // Arrays of a batch: the picture and the label of classification data, under the names of their
   // fields (empty: without), ...
   std::string image_field = "image";
   ImageOptions image = {};
   std::string label_field = "label";
-  // Views of the picture, whose arrays take the place of the one that `image` makes, ...
+  // Views of the picture, instead of the array that `image` makes, ...
   std::vector<View> views = {};
   // ... and arrays that follow the geometry of a view: masks, boxes, points, further pictures.
   std::vector<ViewField> view_fields = {};
@@ -81,9 +80,9 @@ struct LoaderOptions {
   MemoryOptions memory = {};
   BadSamples bad_samples = BadSamples::fail;  // or skip
   IoOptions io = {};
-  // Takes the loader's warnings, such as that a record was replaced, each one line without its end.
-  // Several of the loader's threads may call it at once. It must not call the loader. What it
-  // throws is dropped. Null: warnings go to spdlog's default logger.
+  // Takes the loader's warnings, for example that a record was replaced, each one line without its
+  // end. Several threads of the loader may call it at once. It must not call the loader. Its
+  // exceptions are ignored. Null: warnings go to spdlog's default logger.
   std::function<void(std::string_view)> on_warning = nullptr;
 };
 

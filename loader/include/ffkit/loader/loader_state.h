@@ -1,4 +1,4 @@
-// LoaderState: the place of a loader, to be kept in a checkpoint; and its counts. Plain values.
+// LoaderState: the place of a loader, for checkpoints; LoaderStatistics: its counts. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 
 namespace ffkit {
 
-// The place of a loader. A loader continues from it with exactly the next sample, also with another
+// The place of a loader. A loader continues from it with exactly the next sample, even with another
 // batch size, number of threads or world size.
 struct LoaderState {
   std::string fingerprint = {};  // of the data set
   uint64_t seed = 0;
   int64_t epoch = 0;
   int64_t position = 0;  // samples of the epoch consumed by all ranks together
-  // Sampler::description(): what else the sequence depends on, such as the samples of an epoch.
+  // Sampler::description(): other facts that the sequence depends on, such as the samples of an
+  // epoch.
   std::string order = {};
-  // Saved when RandomResizedCrop and RandomCrop mirrored half of the pictures unless told
-  // otherwise: a text of ffkit-loader-state-1. Loader::restore() warns where a loader mirrors none.
+  // A text of ffkit-loader-state-1, from versions in which RandomResizedCrop and RandomCrop
+  // mirrored half of the pictures by default. Loader::restore() warns if a loader mirrors none.
   bool flipped_by_default = false;
   bool operator==(const LoaderState&) const = default;
 
@@ -29,10 +30,10 @@ struct LoaderState {
   static LoaderState from_text(std::string_view text);
 };
 
-// LoaderStatistics: where the time goes. A snapshot; plain value.
+// LoaderStatistics: how the time is spent. A snapshot; plain value.
 //
-// Reads by field decoders (CountedRead) count like the loader's own reads. The time that their
-// threads waited is in read_seconds, not in decode_seconds or busy_seconds.
+// Reads by field decoders (CountedRead) count like the loader's own reads. The waiting time of
+// their threads is in read_seconds, not in decode_seconds or busy_seconds.
 struct LoaderStatistics {
   int64_t num_batches = 0;         // handed to the consumer
   int64_t num_samples = 0;         // handed to the consumer
@@ -59,13 +60,11 @@ struct LoaderStatistics {
   bool direct_io = false;      // O_DIRECT in use
   std::string order;           // Sampler::description()
 
-  // What was counted between `earlier` and this snapshot of the same loader. Means are of that
-  // time.
+  // The counts between `earlier` and this snapshot of the same loader. Means are over that time.
   [[nodiscard]] LoaderStatistics since(const LoaderStatistics& earlier) const;
-  // What limits the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...",
-  // "network-bound: ..." where the store is waited for, "overhead-bound: ..." where neither reading
-  // nor decoding takes the time, or "consumer-bound: ..." when batches wait for training, as they
-  // should.
+  // The limit of the loader, in one line: "decode-bound: 2 threads at 98 %", "disk-bound: ...",
+  // "network-bound: ..." if it waits for the store, "overhead-bound: ..." if neither reading nor
+  // decoding takes the time, or "consumer-bound: ..." if batches wait for training, which is best.
   [[nodiscard]] std::string verdict() const;
 };
 // For people: one line for each stage, then the verdict.

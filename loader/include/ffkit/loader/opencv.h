@@ -9,10 +9,10 @@
 
 namespace ffkit {
 
-// Picture i of the batch, 0 <= i < batch.size(): [H, W] of three channels R, G, B of u8, f16 or
-// f32, in the values of the batch (normalised, where the loader normalises). Valid as long as the
-// batch is. Throws Error(not_found) without pictures, and Error(unsupported) for Layout::nchw,
-// whose channels lie apart, and for bf16, which OpenCV lacks.
+// Picture i of the batch, 0 <= i < batch.size(): [H, W] with channels R, G, B of u8, f16 or f32,
+// with the values of the batch (normalised if the loader normalises). Valid as long as the batch.
+// Throws Error(not_found) without pictures, and Error(unsupported) for Layout::nchw and for bf16,
+// which OpenCV does not have.
 inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   if (batch.images() == nullptr) {
     throw Error(ErrorCode::not_found, "the batch has no pictures",
@@ -20,7 +20,7 @@ inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   }
   if (batch.layout() != Layout::nhwc) {
     throw Error(ErrorCode::unsupported,
-                "OpenCV's pictures have their channels side by side; load with Layout::nhwc");
+                "OpenCV needs the channels of a pixel next to each other; load with Layout::nhwc");
   }
   int type = 0;
   switch (batch.dtype()) {

@@ -4,7 +4,7 @@
 // method 3). i is written as left * b + right with left < a and right < b, a = ceil(sqrt(n)) and
 // b = ceil(n / a). Each round adds a keyed function of one half to the other, modulo its size.
 // Values outside the range are permuted again. They are rare, because a * b exceeds n by less than
-// a, so the cost is the same for any n. The same (n, key) gives the same permutation on every
+// a; so the cost is the same for any n. The same (n, key) gives the same permutation on every
 // machine and in every release.
 #pragma once
 

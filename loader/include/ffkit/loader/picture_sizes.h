@@ -1,4 +1,4 @@
-// picture_sizes: how large the pictures of a data set are, for aspect_ratio_buckets().
+// picture_sizes: sizes of the pictures of a data set, for aspect_ratio_buckets().
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct PictureSizes {
   std::vector<int64_t> heights;
 };
 
-// Reads all records once, on all cores, and of each picture the header. A data set made from COCO
-// has the columns `width` and `height` for it. Throws Error(not_found) or Error(invalid_argument)
-// for a field that has no pictures, and the Error of the first record that cannot be read, or whose
-// picture is null or none.
+// Reads all records once, on all cores, but only the headers of pictures. A data set made from COCO
+// has the columns `width` and `height` instead. Throws Error(not_found) or Error(invalid_argument)
+// for a field without pictures, and the Error of the first record that cannot be read or has no
+// valid picture.
 PictureSizes picture_sizes(const Dataset& dataset, const std::string& field = "image");
 
 }  // namespace ffkit

@@ -1,6 +1,6 @@
-// ReadEngine: how the bytes of records get from files to memory, many reads at once, completed in
-// any order. The loader has two, io_uring and pread (IoOptions::engine); IoOptions::make_engine
-// gives it another one, such as of an object store or of records that are in memory.
+// ReadEngine: reads the bytes of records from files to memory, many at once, completed in any
+// order. The loader has two engines, io_uring and pread (IoOptions::engine); IoOptions::make_engine
+// adds another one, for example for an object store or for records in memory.
 //
 //   submit() submit() submit() ─▶ kernel, threads, ... ─▶ wait() ─▶ {tag, result} {tag, result}
 //
@@ -18,9 +18,9 @@
 // - The error of one read is its result, -errno. -EIO is an unreadable sector: the engine repeats
 //   such a read num_retries times. The loader then reads the record alone and asks
 //   LoaderOptions::bad_samples. Any other error ends the epoch.
-// - An exception says that the engine as a whole cannot go on. It comes out of Loader::next(). If
-//   reads stay in flight then, the loader cannot start another epoch, and its memory is kept until
-//   the process ends.
+// - An exception means that the whole engine cannot continue. Loader::next() throws it. If reads
+//   stay in flight then, the loader cannot start another epoch, and its memory is kept until the
+//   process ends.
 // May change in any version (docs/stability.md).
 #pragma once
 
@@ -42,8 +42,8 @@ namespace ffkit {
 // A shard.
 struct ReadFile {
   std::filesystem::path path;
-  // Open for reading, with O_DIRECT where the loader uses that. -1 for a shard that is opened when
-  // it is needed (ShardReaderOptions::max_open_shards): its reads bring their descriptor along.
+  // Open for reading, with O_DIRECT if the loader uses that. -1 for a shard that is opened when
+  // needed (ShardReaderOptions::max_open_shards): its reads contain the descriptor.
   int descriptor = -1;
 };
 
@@ -53,23 +53,23 @@ struct ReadRequest {
   size_t num_bytes = 0;
   std::byte* buffer = nullptr;
   uint64_t tag = 0;  // the caller's, given back in the completion; no other read in flight has it
-  // The open file; stays until the read's completion. Without a descriptor it is in a store, and
-  // its own read() reads.
+  // The open file; stays until the read's completion. Without a descriptor it is in a store; use
+  // its read().
   const ShardReader::OpenFile* shard = nullptr;
 };
 
 struct ReadCompletion {
   uint64_t tag = 0;
   int64_t result = 0;  // bytes read, or -errno
-  // What is said of a read with -errno, where the number does not say it; ends the epoch.
+  // The error of a read with -errno, if the number does not describe it; ends the epoch.
   std::exception_ptr error = nullptr;
 };
 
 struct ReadEngineOptions {
   int queue_depth = 64;  // most reads in flight
   int num_retries = 3;   // of a read that fails with EIO
-  // The alignment of offsets, lengths and buffers: 1 through the page cache, else what O_DIRECT
-  // demands. Reads may then reach over the end of the file.
+  // The alignment of offsets, lengths and buffers: 1 through the page cache, else that of O_DIRECT.
+  // Reads may then go beyond the end of the file.
   size_t alignment = 1;
   // Memory that most buffers lie in, or nothing. io_uring registers it with the kernel.
   std::span<std::byte> buffer_memory = {};
@@ -91,15 +91,15 @@ class ReadEngine {
   [[nodiscard]] virtual int num_in_flight() const = 0;
   // Takes a read; it need not start before wait(). Precondition: num_in_flight() < queue_depth.
   virtual void submit(const ReadRequest& request) = 0;
-  // Starts what has been submitted, blocks until at least one read has completed, and returns all
-  // that have completed. The result is valid until the next call. `wanted` is how many completions
-  // the caller would like to have: an engine may wait for as many, so that each call returns more
-  // of them. Precondition: num_in_flight() > 0.
+  // Starts all submitted reads, blocks until at least one read is complete, and returns all
+  // complete ones. The result is valid until the next call. `wanted` is the number of completions
+  // that the caller would like; an engine may wait for this many. Precondition: num_in_flight() >
+  // 0.
   virtual std::span<const ReadCompletion> wait(int wanted) = 0;
 };
 
-// Makes the engine of a loader, for the shards of its data set in their order. Called by the
-// Loader's constructor, out of which comes what it throws.
+// Makes the engine of a loader, for the shards of its data set in their order. The Loader's
+// constructor calls it and passes on its exceptions.
 using MakeReadEngine = std::function<std::unique_ptr<ReadEngine>(const std::vector<ReadFile>& files,
                                                                  const ReadEngineOptions& options)>;
 

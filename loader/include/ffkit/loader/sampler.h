@@ -1,4 +1,4 @@
-// Sampler: which records make up batch `step` of `epoch` on this rank. A pure function: no state,
+// Sampler: chooses the records of batch `step` of `epoch` on this rank. A pure function: no state,
 // no communication.
 //
 // An epoch is one global sequence of records, the same for every world size. Step t of all ranks
@@ -10,9 +10,9 @@
 //
 // All functions throw Error(io) when there is not enough memory.
 //
-// A position is found in O(1) time and O(1) memory, with two exceptions: Order::weighted keeps a
-// table, as buckets do, and with groups of different sizes a batch takes O(number of groups).
-// Immutable, so thread-safe; copies share the table of the weights.
+// Finding a position takes O(1) time and memory, with two exceptions: Order::weighted and buckets
+// keep a table, and with groups of different sizes a batch takes O(number of groups). Immutable, so
+// thread-safe; copies share the table of the weights.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@
 
 namespace ffkit {
 
-// Mixture: how many samples of each of several data sets an epoch has. A plain value and a pure
-// function of it: thread-safe.
+// Mixture: the number of samples of each data set in an epoch. A plain value and a pure function of
+// it: thread-safe.
 //
 //   records        0 .......... 999 | 1000 .. 1099 |   data set 0 has 1000 of them, 1 has 100
 //   equal shares   1000 samples     | 1000 samples |   each record of data set 1 ten times
 //   weights 3, 1    825             |  275         |   an epoch of 1100 samples, as many as records
 struct Mixture {
-  // Records of each data set, >= 1, in the order of their numbers; at most 1024 data sets. Empty: a
-  // Loader takes them from its Dataset, a chain (Dataset::source_sizes()).
+  // Number of records of each data set, >= 1; at most 1024 data sets. Empty: a Loader takes them
+  // from its Dataset, a chain (Dataset::source_sizes()).
   std::vector<int64_t> num_records = {};
   // The share of each data set in an epoch's samples, finite and > 0. Empty: equal shares; smaller
   // data sets are repeated until the largest is used up, as in RootNet's MultipleDatasets.
@@ -45,59 +45,57 @@ struct Mixture {
 
 // Returns the samples of each data set in an epoch of `epoch_size` samples. An epoch_size of 0 is
 // the Sampler's default: the number of all records, or with equal shares the number of data sets
-// times the records of the largest. Shares are rounded down; the samples that are left go to the
-// largest remainders, of equal ones to the first. Throws Error(invalid_argument) for values out of
-// range, and for a data set that would have no sample in the epoch.
+// times the records of the largest. Shares are rounded down; the rest goes to the largest
+// remainders, of equal ones to the first. Throws Error(invalid_argument) for values out of range,
+// and for a data set without a sample in the epoch.
 std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size = 0);
 
-// What is fetched of a store at a time.
+// The part of a store's data that is fetched at a time.
 inline constexpr int64_t kStoreBlockBytes = int64_t{8} << 20;
 
-// Where records stand in files, for orders that keep neighbours in a file together.
+// The places of records in files, for orders that keep neighbours in a file together.
 struct RecordPlaces {
   struct Run {                // records that stand behind each other in one file
     int64_t num_records = 0;  // >= 1
     int64_t num_bytes = 0;    // from the first of them to the last; >= 0
   };
   std::vector<Run> runs;
-  // The numbers of all records in the order of the runs; empty: that of their numbers.
+  // The numbers of all records in the order of the runs; empty: 0, 1, 2, ...
   std::vector<int64_t> records;
 };
 
-// Of Order::windowed: how the records are cut into blocks, and blocks into windows.
+// For Order::windowed: how records are divided into blocks, and blocks into windows.
 struct WindowOptions {
   int64_t window_block = 64;   // records in a block, >= 1
   int64_t window_blocks = 64;  // blocks in a window, >= 1
-  // Blocks of about so many bytes of neighbours in one shard, instead of window_block records; 0:
-  // of window_block records. They are cut by the mean size of a shard's records, without a look at
-  // its index. A Loader finds `places` by itself.
+  // Approximate size of a block in bytes, instead of window_block records; 0: window_block records.
+  // Blocks are computed from the mean size of a shard's records, without its index. A Loader finds
+  // `places` itself.
   int64_t window_block_bytes = 0;
   std::shared_ptr<const RecordPlaces> places = nullptr;
-  // For several machines without a disk in common: the records of an epoch are dealt to so many
-  // streams, each with blocks and windows of its own, and each batch of all ranks has as many
-  // samples of each. A stream has the same records in each epoch, and a rank takes neighbouring
-  // streams, so that ranks read different blocks, and a machine's cache the same ones. 1 .. 2^20;
-  // 0: one, or as Order::automatic says. A LoaderState knows the number. The batches of all ranks
-  // together are those of any number of ranks, stream by stream in each.
+  // For several machines without a shared disk: the records of an epoch are divided into this many
+  // streams, each with its own blocks and windows. Each batch of all ranks has the same number of
+  // samples of each stream. A stream has the same records in each epoch, and a rank takes
+  // neighbouring streams. So ranks read different blocks, and the cache of a machine gets the same
+  // ones in each epoch. 1 .. 2^20; 0: one, or the choice of Order::automatic. A LoaderState has the
+  // number. The batches of all ranks together are the same for any number of ranks.
   int64_t num_streams = 0;
 };
 
-// What happens to the records at the end that do not fill a step of all ranks.
+// The treatment of records at the end that do not fill a step of all ranks.
 enum class Tail {
   drop,  // left out; every rank has the same number of full batches
   pad,   // the sequence repeats from its beginning; every rank has the same number of full batches
   // every record exactly once; the last batch is smaller, and on the last ranks may be empty
   exact,
-  // As torch's DistributedSampler: the sequence repeats from its beginning until the ranks share it
-  // evenly, at most world_size - 1 samples. Every rank has the same number of samples and of
-  // batches. The last batch is smaller.
+  // Like torch's DistributedSampler: up to world_size - 1 samples from the beginning are repeated,
+  // so that every rank has the same number of samples and batches. The last batch is smaller.
   even,
-  // Every record exactly once, as exact, but every rank has the same number of batches, for models
-  // that average over ranks in each step. The ranks share the samples of the last step evenly; two
-  // ranks differ by at most one sample. If the last step has fewer samples than ranks, each rank
-  // has one sample in it, and the last ranks have one less in the step before. This is impossible
-  // with fewer samples than ranks and with a batch_size of 1; then the last ranks have one batch
-  // less.
+  // Every record exactly once, like exact, but every rank has the same number of batches, for
+  // models that average over ranks in each step. The ranks share the samples of the last step
+  // evenly; two ranks differ by at most one sample. If the last step has fewer samples than ranks,
+  // the last ranks move one sample from the step before into it. If there are fewer samples than
+  // ranks, or batch_size is 1, this is impossible; then the last ranks have one batch less.
   balanced,
 };
 
@@ -115,36 +113,35 @@ struct SamplerOptions {
 
   WindowOptions windows = {};  // of Order::windowed
 
-  // Of Order::weighted, and only there: one for each of at most 2^32 records, finite, >= 0, not all
-  // 0. A record of weight 0 is never drawn; one lighter than 2^-32 of the mean is drawn as if it
-  // weighed that. They become a table of 8 bytes a record. A LoaderState knows them by their hash:
-  // resume with the same ones.
+  // For Order::weighted only: one for each of at most 2^32 records, finite, >= 0, not all 0. A
+  // record of weight 0 is never drawn; weights below 2^-32 of the mean are raised to that. They
+  // need a table of 8 bytes per record. A LoaderState has their hash: resume with the same weights.
   std::shared_ptr<const std::vector<double>> weights = nullptr;
 
-  // Records that stay together in their order, such as the frames of a scene, or those of a window
-  // of a Dataset::subset that repeats records: the first record of each group, ascending from 0.
-  // Order::shuffle then permutes the groups, anew each epoch; it and Order::sequential are the
-  // orders for it. A batch holds whole groups where all are of one size that batch_size is a
-  // multiple of. A LoaderState knows them by their hash: resume with the same ones.
+  // Records that stay together in order, such as the frames of a scene or of a window: the first
+  // record of each group, ascending from 0. Order::shuffle permutes the groups in each epoch;
+  // Order::sequential is the only other order for groups. If all groups have one size and
+  // batch_size is a multiple of it, a batch has whole groups. A LoaderState has their hash: resume
+  // with the same groups.
   std::shared_ptr<const std::vector<int64_t>> groups = nullptr;
-  // A number for each record, such as that of aspect_ratio_buckets(): the samples of a batch are of
-  // one bucket. Of Order::shuffle alone, without groups and mixture. The records of a bucket are
-  // permuted and cut into batches, and the batches of all buckets are permuted, anew each epoch.
-  // What fills no batch of its bucket comes last, bucket by bucket, so that the last batches may be
-  // of several; they are left out under Tail::drop where they fill no step. They become tables of
-  // 12 bytes a record. A LoaderState knows them and batch_size by their hash: resume with the same
-  // ones, on any number of ranks.
+  // A number for each record, such as from aspect_ratio_buckets(): all samples of a batch are of
+  // one bucket. Only for Order::shuffle, without groups and mixture. In each epoch, the records of
+  // a bucket are permuted and divided into batches, and the batches of all buckets are permuted.
+  // The remaining records come last, bucket by bucket, so the last batches may have several
+  // buckets; Tail::drop leaves them out if they do not fill a step. They need tables of 12 bytes
+  // per record. A LoaderState has the hash of buckets and batch_size: resume with the same ones, on
+  // any number of ranks.
   std::shared_ptr<const std::vector<int64_t>> buckets = nullptr;
-  // Several data sets behind one another, such as those of a Dataset::chain(): the epoch has as
-  // many samples of each as mixture_counts() says. Of Order::shuffle without groups alone. Where
-  // and in which order the samples of a data set come is keyed by (seed, epoch). A data set of R
-  // records gives them in another permutation for each R samples: over an epoch, each record is
-  // used floor(samples / R) times or once more. All positions are permuted together: one record may
-  // come twice before another one comes, and a batch's shares are the epoch's on average. A record
-  // that comes again is another sample: its SampleKey has record_index + repetition * num_records.
-  // A LoaderState knows the samples and records of each data set: resume with the same ones.
+  // Several data sets in a chain: an epoch has mixture_counts() samples of each. Only for
+  // Order::shuffle without groups. The order depends on (seed, epoch). A data set of R records
+  // gives R samples in one permutation, then R in another one, and so on; so in an epoch, each
+  // record is used floor(samples / R) times or once more. All positions are permuted together: a
+  // record may come twice before another one comes, and a batch has the shares of the epoch only on
+  // average. A repeated record is another sample: its SampleKey has record_index + repetition *
+  // num_records. A LoaderState has the samples and records of each data set: resume with the same
+  // ones.
   std::optional<Mixture> mixture = std::nullopt;
-  // All records of a group draw the same random numbers: its SampleKeys have the record_index of
+  // All records of a group get the same random numbers: their SampleKeys have the record_index of
   // its first record.
   bool share_randomness = false;
 };
@@ -157,11 +154,11 @@ int64_t random_record(const SamplerOptions& options, int64_t record_index);
 // for each record.
 std::vector<double> class_balanced_weights(std::span<const int64_t> labels);
 
-// For pictures of these sizes the numbers of their buckets by aspect ratio, width / height:
-// 2 * `factor` + 2 buckets between 2^-1 and 2^1, spaced evenly in the exponent, and beyond; 0:
-// below 1, and from 1 on. As torchvision's references for detection have it with
-// --aspect-ratio-group-factor. Throws Error(invalid_argument) for sizes below 1, another number of
-// widths than heights, and a factor that is not 0 .. 64.
+// The bucket of each picture by its aspect ratio, width / height: 2 * `factor` + 2 buckets, spaced
+// evenly in the exponent between 2^-1 and 2^1, and beyond; factor 0: below 1, and 1 or more. Like
+// --aspect-ratio-group-factor of torchvision's references for detection. Throws
+// Error(invalid_argument) for sizes below 1, different numbers of widths and heights, and a factor
+// that is not 0 .. 64.
 std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
                                           std::span<const int64_t> heights, int factor = 3);
 
@@ -185,17 +182,16 @@ class Sampler {
   [[nodiscard]] const SamplerOptions& options() const noexcept { return options_; }
 
   // Number of steps from global position `start` to the end of an epoch; the same on every rank.
-  // Under Tail::exact and Tail::balanced a rank's share of the last step may be empty.
+  // With Tail::exact and Tail::balanced, a rank's share of the last step may be empty.
   [[nodiscard]] int64_t num_batches(int64_t start = 0) const;
   // Number of samples of this rank's batch `step`, counted from global position `start`.
   [[nodiscard]] int64_t num_samples(int64_t start, int64_t step) const;
 
-  // Record numbers of this rank's batch `step`, counted from global position `start`; replaces what
-  // `out` held. Throws Error(invalid_argument) for a step below 0 and a start that is not within
-  // the epoch.
+  // Writes the record numbers of this rank's batch `step`, counted from global position `start`, to
+  // `out`. Throws Error(invalid_argument) for a step below 0 and a start outside of the epoch.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const;
-  // The same, and into `repetitions` how many times all records of its data set are used up before
-  // each sample; empty without a mixture.
+  // The same, and for each sample the number of earlier passes over its data set in `repetitions`;
+  // empty without a mixture.
   void batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out,
              std::vector<int64_t>& repetitions) const;
 
@@ -204,32 +200,31 @@ class Sampler {
     int64_t first = 0;  // number of its first record, and of its last one: in the same shard
     int64_t last = 0;
   };
-  // The blocks that the records of that batch are in, neighbours in the batch being of one block
-  // once; into `out`, whatever it held. None in other orders.
+  // Writes the blocks of that batch's records to `out`; consecutive records of one block give it
+  // once. None in other orders.
   void blocks(int64_t epoch, int64_t start, int64_t step, std::vector<Block>& out) const;
 
-  // The record that takes the place of record `bad` in `epoch` when it cannot be decoded; `attempt`
-  // 0, 1, ... are those to try one after another. It depends on nothing else of the batch, and is
-  // one that the order could give: under Order::weighted it is drawn with the weights; with a
-  // mixture it is of the same data set; with buckets it is of the same bucket; with groups it is
-  // the nearest of the group of `bad` (of eight tried, the earlier first), then the one at its
-  // place in other groups, the same ones for the whole group. Else every record is equally likely.
-  // It may be `bad` itself.
+  // The record that replaces record `bad` in `epoch` if it cannot be decoded; try `attempt` 0, 1,
+  // ... one after another. It does not depend on the rest of the batch. With Order::weighted it is
+  // drawn with the weights; with a mixture it is of the same data set; with buckets of the same
+  // bucket. With groups it is first the nearest record of the group of `bad` (up to eight, earlier
+  // ones first), then the record at its place in other groups, the same for the whole group.
+  // Otherwise every record is equally likely. It may be `bad` itself.
   [[nodiscard]] int64_t replacement(int64_t epoch, int64_t bad, int attempt) const;
 
-  // What the sequences of this sampler depend on besides the data and the seed, as text: order,
-  // epoch size, windows, streams, and a hash of the weights or groups, or samples and records of
-  // each data set of a mixture. "shuffle, 1281167 samples", "mixture of 1000/1000 + 1000/100, 2000
-  // samples".
+  // A text with everything that determines the sequences, except data and seed: the order, the
+  // epoch size, windows, streams, and a hash of the weights or groups. For a mixture, it has the
+  // numbers of samples and records of each data set. "shuffle, 1281167 samples", "mixture of
+  // 1000/1000 + 1000/100, 2000 samples".
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
-  // Position in the epoch's sequence of the first sample of that batch; under Tail::exact and
-  // Tail::even it may lie behind the end. With several streams, the position at which that sample
-  // would be with one.
+  // Position of the batch's first sample in the sequence of the epoch; with Tail::exact and
+  // Tail::even it may be after the end. With several streams, the position that it would have with
+  // one.
   [[nodiscard]] int64_t first_position(int64_t start, int64_t step) const;
 
   // Samples that all ranks together have consumed after `num_steps` steps from `start`: the
-  // position to go on from.
+  // position to continue from.
   [[nodiscard]] int64_t position_after(int64_t start, int64_t num_steps) const;
 
  private:
@@ -242,11 +237,11 @@ class Sampler {
   Share share_of(int64_t rank, int64_t start, int64_t step) const;
   // Samples that Tail::balanced moves from the step before the last one to the last.
   int64_t num_moved(int64_t start) const;
-  // Throws where there is no such step from there.
+  // Throws if there is no such step from there.
   void check_place(int64_t start, int64_t step) const;
 
-  // Calls visit(position) for `count` positions from `first` on; behind the end of the epoch it
-  // goes on at its beginning.
+  // Calls visit(position) for `count` positions from `first` on; after the end of the epoch it
+  // continues at its beginning.
   template <typename Visit>
   void for_positions(int64_t first, int64_t count, const Visit& visit) const;
 
@@ -254,7 +249,7 @@ class Sampler {
   void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
                    std::vector<int64_t>& repetitions) const;
 
-  // The same of Order::windowed in streams or in blocks of bytes: calls visit(order, position) for
+  // The same for Order::windowed in streams or in blocks of bytes: calls visit(order, position) for
   // the positions of this rank's share of a step.
   template <typename Visit>
   void for_streamed(int64_t epoch, int64_t start, int64_t step, const Share& mine,

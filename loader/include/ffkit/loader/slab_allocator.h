@@ -13,10 +13,9 @@ class SlabAllocator {
   // Returns `num_bytes` bytes aligned to at least 4096, never null; throws std::bad_alloc.
   virtual void* allocate(size_t num_bytes) = 0;
   virtual void deallocate(void* slab, size_t num_bytes) noexcept = 0;
-  // Whether a slab is deallocated with its batch, and each batch gets a new one. This is for memory
-  // that may still be read when the batch is gone, such as pinned memory that a GPU copies from:
-  // only the allocator knows when nobody reads it any more. allocate() should then be cheap. Must
-  // not change.
+  // Whether a slab is deallocated with its batch, and each batch gets a new one. Use this for
+  // memory that may be read after the batch is gone, such as pinned memory from which a GPU copies:
+  // only the allocator knows when the copy ends. allocate() should then be cheap. Must not change.
   [[nodiscard]] virtual bool takes_back_each_batch() const { return false; }
 };
 

@@ -6,7 +6,7 @@
 //
 // A tensor shares its batch; the slab is recycled when the last tensor is gone. Tensors may be used
 // and dropped on any thread. An asynchronous (non_blocking) copy to a GPU reads the memory after
-// the call, so pinned slabs must then come from a TensorSlabAllocator, such as that of
+// the call. So pinned slabs must then come from a TensorSlabAllocator, such as that of
 // trainer/device_prefetcher.h.
 #pragma once
 
@@ -73,7 +73,7 @@ class TensorSlabAllocator final : public SlabAllocator {
   }
   [[nodiscard]] bool takes_back_each_batch() const override { return true; }
 
-  // The slab that `data` lies in, of a batch that lives; undefined for other memory.
+  // The slab of `data`, which belongs to a living batch; undefined for other memory.
   [[nodiscard]] at::Tensor slab_of(const void* data) const {
     const std::lock_guard lock(mutex_);
     auto behind = slabs_.upper_bound(const_cast<void*>(data));

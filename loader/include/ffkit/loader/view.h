@@ -1,5 +1,5 @@
-// View: a named geometry of a sample's picture, and what follows it: the picture itself, masks,
-// boxes, points and further pictures. Plain options.
+// View: a named geometry of a sample's picture, for the picture itself and for masks, boxes, points
+// and further pictures that follow it. Plain options.
 //
 //   LoaderOptions{.views = {{"global", {.transform = RandomResizedCrop{}}, 2},
 //                           {"local", {.transform = RandomResizedCrop{.size = 96}}, 8}},
@@ -7,8 +7,8 @@
 //
 //   batch "global" [N, 2, 3, 224, 224], "local" [N, 8, 3, 96, 96], "mask" [N, 2, 224, 224]
 //
-// A picture is read and decoded once for all of its views. The random numbers of a view depend on
-// (seed, epoch, record), its name and the copy alone; other views beside it do not change them.
+// A picture is read and decoded once for all of its views. The random numbers of a view depend only
+// on (seed, epoch, record), its name and the copy, not on other views.
 #pragma once
 
 #include <cstdint>
@@ -32,21 +32,21 @@ struct View {
   int64_t copies = 0;
 };
 
-// With what a view draws instead of `key`: its pictures draw the numbers of this sample. For the
-// default view, whose name is empty here, it is `key` itself.
+// The key for the random numbers of a view. For the default view, with an empty name, it is `key`
+// itself.
 SampleKey view_key(const SampleKey& key, std::string_view view, int64_t copy = 0);
 
-// Each of these belongs to a view: `view` is its name; empty: the loader's only view. Arrays of a
-// view with copies have them behind N, as its pictures do: [N, copies, ...]. Ragged rows of boxes
-// stand copy by copy, [boxes of all copies of all samples, ...]: Batch::row_offsets() says where
-// each copy's begin. Each copy keeps the boxes that it shows.
+// Each of these belongs to a view: `view` is its name; empty: the loader's only view. In a view
+// with copies, arrays are [N, copies, ...]. Ragged rows of boxes are ordered by copy, [boxes of all
+// copies of all samples, ...]; Batch::row_offsets() has the begin of each copy. Each copy keeps its
+// own boxes.
 
-// A view whose Compose ends with PadToLargest has arrays, those of MaskField, PictureField and
-// PixelMaskField too, that are as large as the largest picture of each batch.
+// If the Compose of a view ends with PadToLargest, its arrays, also those of MaskField,
+// PictureField and PixelMaskField, are as large as the largest picture of each batch.
 
-// Further pictures of the record, such as a second camera or a depth map, which must have the size
-// of the view's picture (else a bad sample, Error(corrupt)): [N, 3, H, W]. They draw the numbers of
-// the view, for colours too.
+// Further pictures of the record, such as a second camera or a depth map: [N, 3, H, W]. They must
+// have the size of the view's picture (else a bad sample, Error(corrupt)). They use the random
+// numbers of the view, also for colours.
 struct PictureField {
   std::string field;
   std::string view = {};
@@ -56,7 +56,7 @@ struct PictureField {
 };
 
 // A mask: [N, H, W] of mask.dtype. The field is an image or bytes (a PNG), or a tensor [height,
-// width] of u8, u16 or i32. Its size must be that of the view's picture.
+// width] of u8, u16 or i32. It must have the size of the view's picture.
 struct MaskField {
   std::string field;
   std::string view = {};
@@ -64,8 +64,7 @@ struct MaskField {
   bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// Which pixels of the view are the picture's: [N, H, W] u8, 1 there, 0 where it has been padded.
-// DETR and others take it beside batches of pictures of many sizes.
+// A mask of padding, for DETR and others: [N, H, W] u8, 1 in the picture, 0 in the padding.
 struct PixelMaskField {
   std::string view = {};
 };
@@ -81,16 +80,17 @@ BoxFormat parse_box_format(std::string_view name);
 
 struct BoxCoordinates {
   BoxFormat format = BoxFormat::xyxy;
-  // Shares of the picture's, or the view's, width and height instead of pixels. What PadToLargest
-  // adds to a view does not count.
+  // Shares of the width and height of the picture or view, instead of pixels. Padding by
+  // PadToLargest does not count.
   bool is_relative = false;
 };
 
-// Boxes: rows of four f32, [boxes of all samples, 4] or, padded, [N, max_boxes, 4], which is [N,
-// copies, max_boxes, 4] of a view with copies. The field is a tensor [n, 4] of f32, f64, i32 or
-// i64. A box is moved with the pixels, made upright where it is turned, clipped to the view, and
-// dropped if too little of it is left. A box that has no area, or a value that is no number, is
-// left out with its labels, points and mask, and counted (LoaderStatistics::num_items_left_out).
+// Boxes: rows of four f32, [boxes of all samples, 4] or, padded, [N, max_boxes, 4] ([N, copies,
+// max_boxes, 4] for a view with copies). The field is a tensor [n, 4] of f32, f64, i32 or i64. A
+// box moves with the pixels. If it is rotated, it becomes the upright box around it. It is clipped
+// to the view, and dropped if too little is left. A box without area, or with a value that is not
+// finite, is left out with its labels, points and mask, and counted
+// (LoaderStatistics::num_items_left_out).
 struct BoxesField {
   std::string field = "boxes";
   std::string view = {};
@@ -98,15 +98,16 @@ struct BoxesField {
   BoxCoordinates output = {};
   double min_size = 1;     // pixels of the view: a box with a shorter side is dropped
   double min_visible = 0;  // share of its area that must lie in the view, 0 .. 1
-  // A sample with more boxes than this in one picture, after the others were dropped, is bad.
+  // If more boxes than this remain in a picture, the sample is bad.
   int64_t max_boxes = 100;
   RowLayout layout = RowLayout::ragged;
-  // No boxes where the field is null, and no rows of what belongs to them. Not: a bad sample.
+  // If the field is null, there are no boxes and no rows of their labels, points and masks. False:
+  // a bad sample.
   bool zeros_where_null = false;
 };
 
-// Numbers of each box, such as labels: those of boxes that are dropped are dropped alike. The field
-// is a tensor [n, shape...], of which the batch has rows of its dtype.
+// Numbers of each box, such as labels; those of dropped boxes are dropped, too. The field is a
+// tensor [n, shape...]; the batch has rows of its dtype.
 struct BoxRowsField {
   std::string field;
   std::string boxes = "boxes";  // the array of the BoxesField
@@ -114,7 +115,7 @@ struct BoxRowsField {
   bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// What the numbers of points are.
+// The meaning of the numbers of points.
 enum class PointCount : uint8_t {
   pixels,  // x is the pixel of column x, as in COCO: its centre moves, and a flip makes W - 1 - x
   edges,   // x pixels from the left edge of the picture: a flip makes W - x
@@ -124,31 +125,30 @@ std::string_view to_string(PointCount count);
 PointCount parse_point_count(std::string_view name);
 
 // Key points: f32 rows [num_points, 3] of x and y in the view, and visibility. The field is a
-// tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2], which are all visible (2). Points
-// outside of the view get the visibility 0; those that have it already keep their numbers.
+// tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2] if all are visible (2). Points
+// outside of the view get the visibility 0. If a point has it already, its x and y stay.
 struct PointsField {
   std::string field = "keypoints";
   int64_t num_points = 17;
-  // The array of the BoxesField whose boxes the points belong to; they are dropped with them.
+  // The array of the BoxesField; points are dropped with their boxes.
   std::string boxes = "boxes";
-  // Points that change places in a mirrored view, such as the left and the right eye.
+  // Pairs of points to swap in a mirrored view, such as the left and the right eye.
   std::vector<std::pair<int64_t, int64_t>> mirrored = {};
   PointCount counts = PointCount::pixels;  // of the record and of the batch
   bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// A mask of each box: rows [H, W] u8, 1 where its object is and 0 elsewhere, of the boxes that are
-// kept. The field is a list of tensors u32 [runs, 2], one for each box of the record: the pixels
-// [begin, end) of the object, counted along the rows of the picture, ascending and apart, as
-// ffconvert coco --segmentation masks makes them. There is room for the BoxesField's max_boxes rows
-// of each picture.
+// A mask for each kept box: rows [H, W] u8, 1 inside its object and 0 elsewhere. The field is a
+// list with a tensor u32 [runs, 2] for each box, as ffconvert coco --segmentation masks makes it:
+// runs of pixels [begin, end), counted along the rows of the picture, ascending and not touching.
+// Memory is reserved for the BoxesField's max_boxes rows of each picture.
 struct InstanceMasksField {
   std::string field = "masks";
   std::string boxes = "boxes";    // the array of the BoxesField
   bool zeros_where_null = false;  // where the field is null, which makes a bad sample otherwise
 };
 
-// What becomes of a video that has too few frames for a clip.
+// Treatment of videos with too few frames for a clip.
 enum class ShortVideo : uint8_t {
   bad,     // it is a bad sample
   loop,    // it begins anew behind its last frame
@@ -159,18 +159,19 @@ std::string_view to_string(ShortVideo what);
 ShortVideo parse_short_video(std::string_view name);
 
 // Frames of a video: [N, count, 3, H, W]. The field is a list of images or bytes. A clip is a view
-// with the name of its array: all of its frames get one crop, flip and colours, drawn from random
-// numbers of its own. Frames that differ in size make a bad sample. Of the fields above, MaskField
-// and PictureField may follow a clip: their fields are lists too, with one item for each frame. The
-// whole record is read, but only the frames of the clip are decoded.
+// with the name of its array and its own random numbers: all of its frames get the same crop, flip
+// and colours. If frames differ in size, the sample is bad. Only MaskField and PictureField may
+// follow a clip: their fields are lists, too, with one item for each frame. The whole record is
+// read, but only the frames of the clip are decoded.
 struct FramesField {
   std::string field = "frames";
   int64_t count = 16;
-  // From one frame of the clip to the next, in frames of the video. 0: the video is cut into
-  // `count` parts of equal length, and each gives one frame.
+  // Distance of two frames of the clip, in frames of the video. 0: the video is divided into
+  // `count` equal parts, and each gives one frame.
   int64_t stride = 1;
-  // The clip begins anywhere in the video, and with a stride of 0 a frame is any of its part. Not:
-  // the clip in the middle, and the frame in the middle of its part.
+  // The clip begins at a random place in the video; with stride 0, each frame is a random one of
+  // its part. False: the clip is in the middle of the video, or each frame in the middle of its
+  // part.
   bool jitter = true;
   ShortVideo if_short = ShortVideo::bad;
   ImageOptions image = {};

@@ -51,8 +51,8 @@ inline constexpr std::array<std::string_view, 18> kRadarFields = {"x",
                                                                   "vx_rms",
                                                                   "vy_rms"};
 
-// The class of a box of `category` ("vehicle.bus.bendy"), a position in kClasses; -1 when detection
-// has no such class. As the devkit's category_to_detection_name().
+// The class of a box of `category` ("vehicle.bus.bendy"), a position in kClasses; -1 if detection
+// has no such class. Like the devkit's category_to_detection_name().
 int class_of_category(std::string_view category);
 // The position of `name` in kClasses or kAttributes, or -1.
 int class_number(std::string_view name);
@@ -61,16 +61,16 @@ int attribute_number(std::string_view name);
 // The official splits of nuScenes v1.0: which scene belongs to which. Constants; thread-safe.
 
 // The splits of a version of the tables: "v1.0-trainval" has train and val, "v1.0-test" test,
-// "v1.0-mini" mini_train and mini_val. Throws Error(invalid_argument) with the versions there are.
+// "v1.0-mini" mini_train and mini_val. Throws Error(invalid_argument) that lists the versions.
 std::span<const std::string_view> splits_of_version(std::string_view version);
 
 // The scenes of `split`, "scene-0061" and so on, sorted, as in nuscenes.utils.splits of
 // nuscenes-devkit 1.2.0: 700 of train, 150 of val and of test, 8 of mini_train, 2 of mini_val.
-// Throws Error(invalid_argument) with the splits there are.
+// Throws Error(invalid_argument) that lists the splits.
 std::vector<std::string> scenes_of_split(std::string_view split);
 
-// `split`, or "mini_" and its name where the data set in `folder` has no split of that name but
-// that of v1.0-mini: "train" means mini_train there, in all programs.
+// `split`; or "mini_" + `split` if the data set in `folder` has only that one: with v1.0-mini,
+// "train" means mini_train in all programs.
 std::string split_there(const std::filesystem::path& folder, const std::string& split);
 
 }  // namespace ffkit::nuscenes

@@ -44,13 +44,13 @@ struct GroundTruth {
   std::vector<SampleTruth> samples;
 };
 
-// Reads the fields it needs of all keyframes of `split`, a converted nuScenes split. Throws
-// Error(invalid_argument) for another one, for one without annotations (test), and what
-// Dataset::read_field throws.
+// Reads the needed fields of all keyframes of `split`, a converted nuScenes split. Throws
+// Error(invalid_argument) for other splits and for those without annotations (test), and errors of
+// Dataset::read_field.
 GroundTruth read_ground_truth(const Dataset& split);
 
 // Whether a keyframe of `split`, a converted nuScenes split, has a box; the test split has none.
-// Throws what read_ground_truth() throws for another split.
+// Throws like read_ground_truth() for another split.
 bool has_annotations(const Dataset& split);
 
 struct SampleDetections {
@@ -67,14 +67,15 @@ struct Submission {
   std::vector<SampleDetections> samples;
 };
 
-// Takes the memory of the file and about half as much again. Throws Error(not_found),
-// Error(corrupt) for what is no such JSON, with sample and box, Error(invalid_argument) for more
-// than `max_boxes_per_sample` boxes in a sample, Error(unsupported) for a file of 4 GiB or more.
+// Needs about 1.5 times the size of the file in memory. Throws Error(not_found), Error(corrupt) for
+// invalid JSON, with sample and box, Error(invalid_argument) for more than `max_boxes_per_sample`
+// boxes in a sample, Error(unsupported) for a file of 4 GiB or more.
 Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_per_sample = 500);
 
 // detection_cvpr_2019.
 struct DetectionConfig {
-  // Boxes farther from the vehicle, in the xy plane, do not count; metres, by class.
+  // The maximal distance of each class, in metres: boxes farther from the vehicle in xy do not
+  // count.
   std::array<double, kClasses.size()> class_range = {50, 50, 50, 50, 50, 30, 40, 40, 40, 30};
   std::array<double, 4> distance_thresholds = {0.5, 1.0, 2.0,
                                                4.0};  // metres between centres of a match
@@ -93,7 +94,8 @@ struct DetectionMetrics {
   std::array<std::array<double, 4>, kClasses.size()> label_aps{};  // by class and threshold
   std::array<double, kClasses.size()> mean_dist_aps{};
   double mean_ap = 0;
-  // By class and kTpErrors; NaN where a class has none (traffic cones have no orientation, ...).
+  // By class and kTpErrors; NaN if a class does not have the error (traffic cones have no
+  // orientation, ...).
   std::array<std::array<double, kTpErrors.size()>, kClasses.size()> label_tp_errors{};
   std::array<double, kTpErrors.size()> tp_errors{};  // means over the classes that have them
   std::array<double, kTpErrors.size()> tp_scores{};  // max(0, 1 - error)
@@ -103,8 +105,8 @@ struct DetectionMetrics {
   std::array<int64_t, kClasses.size()> num_detections{};
 };
 
-// Throws Error(invalid_argument) when the samples of the two are not the same, or a detection that
-// was matched has a size that is not above 0.
+// Throws Error(invalid_argument) if the two have different samples, or a matched detection has a
+// size that is not above 0.
 DetectionMetrics evaluate(const GroundTruth& truth, const Submission& submission,
                           const DetectionConfig& config = {});
 

@@ -1,12 +1,11 @@
-// From what a detector gives to the official results file, as mmdetection3d 0.17.1 goes
-// (NuScenesDataset._format_bbox(), output_to_nusc_box(), lidar_nusc_box_to_global()), and BEVFormer
-// with it.
+// Converts detections to the official results file, like mmdetection3d 0.17.1
+// (NuScenesDataset._format_bbox(), output_to_nusc_box(), lidar_nusc_box_to_global()) and BEVFormer.
 //
 //   boxes in a keyframe's lidar frame ─ make_submission() ─▶ Submission ─┬─ evaluate(), detection.h
 //                                                                        └─ write_submission()
 //                                                      results.json: for ffeval and the devkit ◀──┘
 //
-// Plain values and pure functions but for the file: thread-safe.
+// Plain values and pure functions, except for the file: thread-safe.
 #pragma once
 
 #include <array>
@@ -33,12 +32,12 @@ struct KeyframeDetections {
   std::vector<LidarDetection> boxes;
 };
 
-// The detections in the global frame, by way of the ego's, in the order given. Reads token and
-// poses of the keyframes.
+// The detections in the global frame, converted through the ego frame, in the given order. Reads
+// token and poses of the keyframes.
 //
-// A box whose centre is farther from the vehicle, in the ego frame's xy plane, than its class range
-// is left out. Of the others of a sample the best config.max_boxes_per_sample stay. The attribute
-// follows from class and speed:
+// A box is left out if its centre is farther from the vehicle, in the xy plane of the ego frame,
+// than the range of its class. Of the other boxes of a sample, the best config.max_boxes_per_sample
+// stay. The attribute follows from class and speed:
 //
 //   faster than 0.2 m/s   vehicle.moving (the vehicles), cycle.with_rider (bicycle, motorcycle),
 //                         pedestrian.moving
@@ -46,17 +45,17 @@ struct KeyframeDetections {
 //                         pedestrian.standing
 //   barrier, traffic_cone none
 //
-// `meta` says that cameras and external data (the CAN bus) were used, as BEVFormer's. evaluate()
-// wants every keyframe of the split, those without boxes too. Throws what Dataset::read_field
-// throws, and Error(invalid_argument) for a keyframe that is given twice or is not there, a class
-// that is none, and a number that is not finite.
+// `meta` names cameras and external data (the CAN bus), like BEVFormer's. evaluate() needs every
+// keyframe of the split, also those without boxes. Throws errors of Dataset::read_field, and
+// Error(invalid_argument) for a duplicate or missing keyframe, an unknown class, and a number that
+// is not finite.
 Submission make_submission(const Dataset& keyframes, std::span<const KeyframeDetections> detections,
                            const DetectionConfig& config = {});
 
-// Writes the official JSON, in so many digits that read_submission() gives the same numbers. The
-// file appears when it is complete: until then it is `path`.tmp, which is removed when writing
-// fails. Replaces a file that was there. num_points is not written. Throws Error(io), and
-// Error(invalid_argument) for a number that is not finite and a class or attribute that is none.
+// Writes the official JSON, with enough digits that read_submission() gives the same numbers. The
+// file appears when it is complete, and replaces an older one; until then it is `path`.tmp, which
+// is removed if writing fails. num_points is not written. Throws Error(io), and
+// Error(invalid_argument) for a number that is not finite and an unknown class or attribute.
 void write_submission(const std::filesystem::path& path, const Submission& submission);
 
 }  // namespace ffkit::nuscenes

@@ -1,6 +1,6 @@
-// Geometry of nuScenes: quaternions, rigid poses, 3D boxes, and their way into cameras. Conventions
-// and results are the devkit's (nuscenes.utils.geometry_utils, nuscenes.utils.data_classes.Box,
-// pyquaternion), in f64.
+// Geometry of nuScenes: quaternions, rigid poses, 3D boxes, and their projection into cameras.
+// Conventions and results are the devkit's (nuscenes.utils.geometry_utils,
+// nuscenes.utils.data_classes.Box, pyquaternion), in f64.
 //
 //   global ◀─ ego_to_global ─ ego (x ahead, y left, z up) ◀─ sensor_to_ego ─ sensor
 //
@@ -33,12 +33,14 @@ struct Quaternion {
 Quaternion operator*(const Quaternion& a, const Quaternion& b);
 // conjugate / |q|^2. For a rotation, it is the way back.
 Quaternion inverse(const Quaternion& q);
+// Whether its length can be brought to 1. No, if its squares are 0, infinite or no numbers.
+bool is_rotation(const Quaternion& q);
 // The rotation of the normalised q; zeros for the zero quaternion.
 Matrix3 rotation_matrix(const Quaternion& q);
 // Direction of the rotated x axis in the xy plane, -pi .. pi: the devkit's eval quaternion_yaw().
 double yaw_of(const Quaternion& q);
 // pyquaternion's yaw_pitch_roll[0], atan2(2 (w z - x y), 1 - 2 (y^2 + z^2)): the yaw of mmdet3d's
-// boxes in the lidar frame (1.0 and later). Differs a little from yaw_of() where the box is tilted.
+// boxes in the lidar frame (1.0 and later). Differs a little from yaw_of() if the box is tilted.
 double lidar_yaw_of(const Quaternion& q);
 
 Vector3 multiply(const Matrix3& a, const Vector3& v);
@@ -52,7 +54,7 @@ struct Pose {
   Quaternion rotation;
 };
 
-// From the numbers of a record: x, y, z, qw, qx, qy, qz. Throws Error(corrupt) when there are not 7
+// From the numbers of a record: x, y, z, qw, qx, qy, qz. Throws Error(corrupt) if there are not 7
 // or one is not finite.
 Pose make_pose(std::span<const double> numbers);
 
@@ -70,7 +72,7 @@ Transform inverse(const Transform& t);
 // First b, then a.
 Transform operator*(const Transform& a, const Transform& b);
 
-// From the frame of a sensor at its time to that of another sensor at its own, by way of the global
+// From the frame of a sensor at its time to that of another sensor at its time, through the global
 // frame.
 Transform between_sensors(const Pose& sensor_to_ego, const Pose& ego_to_global,
                           const Pose& target_to_ego, const Pose& target_ego_to_global);
@@ -82,15 +84,18 @@ struct Box {
   Vector3 velocity = {0, 0, 0};
 };
 
-// The box in the frame that `pose` maps to, and, of a box there, back in the frame that it maps
-// from.
+// Whether the box has a meaning: its sides are above 0, it has a direction, and its values are
+// numbers.
+bool has_extent(const Box& box);
+
+// Moves a box to the frame that `pose` maps to, and back.
 Box move(const Box& box, const Pose& pose);
 Box move_back(const Box& box, const Pose& pose);
 
 // In the order of the devkit's Box.corners(): the four in front, then the four behind, see above.
 std::array<Vector3, 8> corners(const Box& box);
-// The devkit's points_in_box(): the sides count as inside. Of a box without extent each way nothing
-// is inside but its plane.
+// The devkit's points_in_box(): the sides count as inside. If a box has no extent in a direction,
+// only points in its plane are inside.
 bool contains(const Box& box, const Vector3& point);
 // The same for many points: the box's corner and edges are made once.
 class BoxInterior {
@@ -104,8 +109,8 @@ class BoxInterior {
   std::array<double, 3> squared_lengths_;
 };
 
-// centre x y z, size l w h, yaw, velocity x y of a box in the lidar frame, as mmdet3d's detectors
-// train on it.
+// centre x y z, size l w h, yaw, velocity x y of a box in the lidar frame, as in mmdet3d's
+// detectors.
 std::array<double, 9> lidar_box_numbers(const Box& box);
 // The box of such numbers, upright in the lidar's frame.
 Box lidar_box(const std::array<double, 9>& numbers);
@@ -117,9 +122,9 @@ struct Projection {
 };
 Projection project(const Matrix3& intrinsics, const Vector3& point_in_camera);
 
-// The devkit's box_in_image() with BoxVisibility.ANY: some corner lies in the picture and more than
-// 1 m ahead, and all of them more than 0.1 m ahead. `corners_in_camera` are a box's in the camera's
-// frame.
+// The devkit's box_in_image() with BoxVisibility.ANY: a corner is in the picture and more than 1 m
+// ahead, and all corners are more than 0.1 m ahead. `corners_in_camera`: corners of the box in the
+// camera's frame.
 bool is_visible(const std::array<Vector3, 8>& corners_in_camera, const Matrix3& intrinsics,
                 double width, double height);
 

@@ -1,4 +1,4 @@
-// What the records of a converted nuScenes set hold. Plain values and pure functions; thread-safe.
+// The records of a converted nuScenes set. Plain values and pure functions; thread-safe.
 //
 //   DST/<split>         a record a keyframe, in time order, scene by scene; never shuffled: records
 //                       refer to each other by number
@@ -10,9 +10,8 @@
 //
 // The sweeps are listed newest first: {1, n} is record n of <split>_sweeps, and {0, n} record n of
 // <split>. Lengths are metres, times microseconds, quaternions qw, qx, qy, qz. A pose, f64 [7], is
-// x, y, z, qw, qx, qy, qz as the tables have them: it maps points of the sensor to the ego
-// vehicle's frame, or of that to the global one. A field is null when the data set does not have
-// it.
+// x, y, z, qw, qx, qy, qz as in the tables: it maps points from the sensor to the ego vehicle's
+// frame, or from that to the global one. A field is null if the data set does not have it.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +43,8 @@ inline constexpr const char* kBoxCategory = "boxes/category";  // list of string
 // f64 [n, 10]: centre x, y, z, size w, l, h, rotation qw, qx, qy, qz, in the global frame as in the
 // tables.
 inline constexpr const char* kBoxGlobal = "boxes/global";
-// f64 [n, 3]: m/s along the global x, y, z, as the devkit's box_velocity(): from the neighbours
-// before and after, NaN without them or when they are too far apart in time.
+// f64 [n, 3]: m/s along the global x, y, z, like the devkit's box_velocity(): from the neighbours
+// before and after; NaN without them or if they are too far apart in time.
 inline constexpr const char* kBoxVelocity = "boxes/velocity";
 // f32 [n, 9]: centre x, y, z (of the volume), size l, w, h, yaw, vx, vy in the frame of the
 // keyframe's LIDAR_TOP. The yaw is that of the length axis about z, from x to y, as in
@@ -77,8 +76,8 @@ inline constexpr const char* kEgoToGlobal = "ego_to_global";
 inline constexpr const char* kTimestamp = "timestamp";  // i64
 inline constexpr const char* kToken = "token";          // string: of the row in sample_data.json
 inline constexpr const char* kFilename = "filename";    // string: in the data set's folder
-// i64 [m, 2]: the frames before, newest first: {0, number in <split>} for a keyframe, {1, number in
-// <split>_sweeps} for another. Only where the conversion was asked for sweeps of such sensors.
+// i64 [m, 2]: the earlier frames, newest first: {0, number in <split>} for a keyframe, {1, number
+// in <split>_sweeps} for others. Only if such sweeps were converted.
 inline constexpr const char* kSweeps = "sweeps";
 // U8 [points]: of LIDAR_TOP, category index of each point.
 inline constexpr const char* kLidarseg = "lidarseg";
@@ -86,8 +85,7 @@ inline constexpr const char* kLidarseg = "lidarseg";
 inline constexpr const char* kPanoptic = "panoptic";
 }  // namespace channel
 
-// Fields of a record of <split>_sweeps; of the rest those of `channel` above, without a name
-// before.
+// Fields of a record of <split>_sweeps; the others are those of `channel` above, without a prefix.
 namespace sweep {
 inline constexpr const char* kToken = "token";  // string, column: of the row in sample_data.json
 inline constexpr const char* kChannel = "channel";           // string, column
@@ -120,9 +118,9 @@ struct KeyframeFields {
   bool lidar_sweeps = true;          // whether there is LIDAR_TOP/sweeps
   bool radar_sweeps = true;
   bool camera_sweeps = false;
-  // CAN bus messages that there are, "pose", "zoesensors". can_bus_field() of each is f64 [m, k]:
-  // those since the scene's keyframe before, up to this one, in time order; the manifest's fact of
-  // the same name lists the columns. Null for scenes without.
+  // CAN bus messages of the set, "pose", "zoesensors". can_bus_field() of each is f64 [m, k]: the
+  // messages from the previous keyframe of the scene to this one, in time order; the manifest's
+  // fact of the same name lists the columns. Null for scenes without messages.
   std::vector<std::string> can_bus;
 };
 

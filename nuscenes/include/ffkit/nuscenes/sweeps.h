@@ -3,9 +3,9 @@
 //
 //   x  y  z  other columns ...  time lag     f32 [n, columns + 1]
 //
-// Agrees with the devkit's PointCloud.from_file_multisweep(): points are moved in f64 and rounded
-// to f32 once; those with |x| and |y| below min_distance in the sweep's own frame, on the vehicle,
-// are left out; the time lag, how much older a point is than the keyframe, is in seconds.
+// Equals the devkit's PointCloud.from_file_multisweep(): points are moved in f64 and rounded to f32
+// once. Points on the vehicle, with |x| and |y| below min_distance in the sweep's own frame, are
+// left out. The time lag is the age of a point relative to the keyframe, in seconds.
 //
 // Pure functions: thread-safe.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace ffkit::nuscenes {
 
-// Which points of a radar count: the devkit's RadarPointCloud filters by three of the 18 columns
+// The filter of radar points: the devkit's RadarPointCloud uses three of the 18 columns
 // (kRadarFields).
 //
 // Plain values and pure functions: thread-safe.
@@ -30,9 +30,9 @@ constexpr uint32_t state_set(std::initializer_list<int> states) {
   return set;
 }
 
-// A point is kept when each of its states is in the set. The defaults are those of
-// nuscenes-devkit's nuscenes.utils.data_classes (RadarPointCloud.invalid_states [0], dynprop_states
-// 0..6, ambig_states [3]): points that are valid, of a known kind of motion, unambiguous.
+// A point is kept if each of its states is in the set. The defaults are those of nuscenes-devkit's
+// nuscenes.utils.data_classes (RadarPointCloud.invalid_states [0], dynprop_states 0..6,
+// ambig_states [3]): points that are valid, unambiguous and have a known kind of motion.
 struct RadarFilter {
   bool is_on = true;  // false: all points, as the devkit's disable_filters()
   uint32_t invalid_states = state_set({0});
@@ -42,8 +42,8 @@ struct RadarFilter {
 
 inline constexpr RadarFilter kAllRadarPoints{.is_on = false};
 
-// Whether the point with these numbers, in the order of kRadarFields, is kept. A number that is no
-// state, 0 .. 31, is in no set.
+// Whether the filter keeps a point with these states. A number that is not a state, 0 .. 31, is in
+// no set.
 bool keeps(const RadarFilter& filter, float dyn_prop, float ambig_state, float invalid_state);
 
 // Columns of the states.
@@ -65,11 +65,11 @@ struct SweepPlacement {
 double time_lag(int64_t target_us, int64_t timestamp_us);
 
 // Appends the points of one sweep, [n, columns] f32 or f16 with columns >= 3, to `out`, which has
-// room for `max_rows` rows of columns + 1 numbers. Returns the number of rows written; points
-// beyond max_rows are left out. Throws Error(corrupt) for another shape or dtype.
+// space for `max_rows` rows of columns + 1 numbers. Returns the number of written rows; further
+// points are left out. Throws Error(corrupt) for another shape or dtype.
 int64_t append_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns,
                      int64_t max_rows, float* out);
-// The rows that append_sweep() would write where there is room for all. Throws what it throws.
+// The number of rows that append_sweep() would write with enough space. Throws like it.
 int64_t count_sweep(const TensorView& points, const SweepPlacement& placement, int64_t columns);
 
 }  // namespace ffkit::nuscenes

@@ -22,27 +22,26 @@ struct Camera {
   std::array<double, 2> centre = {0, 0};  // principal point, pixels
 };
 
-// The box that is cropped for an annotated one (process_bbox). It is clipped to a picture of width
-// x height pixels, grows until it is `aspect` times as wide as high, and becomes `enlargement`
-// times as large about its centre. Nothing if no pixel of the picture is in it. A box of a single
-// pixel has no extent.
+// The crop for an annotated box (process_bbox): the box is clipped to a picture of width x height
+// pixels, grows until it is `aspect` times as wide as high, and becomes `enlargement` times as
+// large about its centre. Nothing if it has no pixel of the picture. A box of a single pixel has no
+// extent.
 std::optional<Box> person_box(const Box& annotated, double width, double height, double aspect = 1,
                               double enlargement = 1.25);
 
-// From (x, y in pixels, depth) to (X, Y, Z) and back. The way back adds 1e-8 to the depth, so that
+// From (x, y in pixels, depth) to (X, Y, Z) and back. The inverse adds 1e-8 to the depth, so that
 // it never divides by zero.
 Point3 pixel_to_camera(const Point3& pixel, const Camera& camera);
 Point3 camera_to_pixel(const Point3& point, const Camera& camera);
 
-// The published code turns the annotations of Human3.6M and 3DPW into the camera's coordinates like
-// this, in float32 and in this order. `rotation` is [3, 3], row by row. The results are float32
-// numbers.
+// Converts annotations of Human3.6M and 3DPW to camera coordinates like the published code, in
+// float32 and in the same order. `rotation` is [3, 3], row by row. The results are float32 numbers.
 Point3 world_to_camera_f32(const Point3& point, const std::array<double, 9>& rotation,
                            const Point3& translation);
 Point3 camera_to_pixel_f32(const Point3& point, const Camera& camera);
 
 // RootNet's k: sqrt(real_area * fx * fy / area). It is the distance of a person whose box has
-// `area` pixels if the box is `real_area` large in reality: 2000 mm x 2000 mm.
+// `area` pixels and a real size of `real_area`: 2000 mm x 2000 mm.
 double distance_of_area(double area, const Camera& camera, double real_area = 2000.0 * 2000.0);
 
 }  // namespace ffkit::pose

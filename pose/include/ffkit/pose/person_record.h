@@ -13,8 +13,8 @@ inline constexpr const char* kImageId = "image_id";  // scalar i64, column
 inline constexpr const char* kAnnotationId = "annotation_id";
 inline constexpr const char* kWidth = "width";    // scalar i64, column: the picture's
 inline constexpr const char* kHeight = "height";  // scalar i64, column
-// Tensor f64 [4]: x, y of the top left corner, width, height of the box that is cropped: clipped to
-// the picture, with the crop's aspect ratio, 1.25 times as large.
+// Tensor f64 [4]: the crop: x, y of the top left corner, width, height. The box was clipped to the
+// picture, extended to the crop's aspect ratio and made 1.25 times as large.
 inline constexpr const char* kBox = "box";
 // Tensor f32 [1, 4]: the box as it was annotated or detected.
 inline constexpr const char* kBoxes = "boxes";

@@ -27,8 +27,8 @@ namespace ffkit::pose {
 // data/MuPoTS/MuPoTS_eval.py of 3DMPPE_ROOTNET_RELEASE compute them. Plain values and pure
 // functions: thread-safe.
 
-// The place in front of the camera of a root that the network found at (x, y, depth) of its map of
-// map_width x map_height cells. `box` is what was cropped.
+// Converts a root that the network found at (x, y, depth) of its map of map_width x map_height
+// cells to camera coordinates. `box` is the crop.
 Point3 root_of_map(const Point3& on_map, const Box& box, const Camera& camera, double map_width,
                    double map_height);
 
@@ -53,12 +53,12 @@ struct FoundRoot {
   Point3 root = {};
   double score = 1;
 };
-// The average precision of roots. By descending score, each found root takes the nearest true root
-// of its picture. It is right if that one is nearer than `threshold` and not taken. Roots found in
-// pictures without a true root do not count. The result is the sum over n >= 1 of precision[n] *
-// (recall[n] - recall[n - 1]): the first step does not count, as in the published code. `num_truth`
-// counts the true roots of all pictures, also of those in which nothing was found. Throws
-// Error(invalid_argument) if it is below 1.
+// The average precision of roots. By descending score, each found root is matched with the nearest
+// true root of its picture. It is right if that is nearer than `threshold` and not yet matched.
+// Found roots in pictures without a true root do not count. The result is the sum over n >= 1 of
+// precision[n] * (recall[n] - recall[n - 1]): the first step does not count, as in the published
+// code. `num_truth` counts the true roots of all pictures, also of those in which nothing was
+// found. Throws Error(invalid_argument) if it is below 1.
 double root_average_precision(std::vector<FoundRoot> found,
                               const std::map<int64_t, std::vector<Point3>>& truth,
                               int64_t num_truth, double threshold = 250);
@@ -77,14 +77,14 @@ struct RootPerson {
 struct RootTruth {
   std::string set;                  // "mupots"
   std::vector<RootPerson> persons;  // one a record, in the order of the records
-  // In a set that has is_valid: the valid roots of each picture that has a record, and how many the
-  // whole set has.
+  // In a set that has is_valid: the valid roots of each picture with a record, and their number in
+  // the whole set.
   std::map<int64_t, std::vector<Point3>> valid_roots;
   std::optional<int64_t> num_valid_roots;
 };
 
 // The unit of a split's lengths: "m" for 3DPW, "mm" for other sets with depth. Empty for sets
-// without depth (MPII, MSCOCO), and for sets that the converter does not know.
+// without depth (MPII, MSCOCO) and for unknown sets.
 std::string_view length_unit(const Manifest& manifest);
 
 // Reads all but the pictures. In a Dataset::chain(), pictures get new numbers, because two sets may
@@ -106,7 +106,7 @@ RootEvaluation evaluate_roots(const RootTruth& truth, const std::vector<Point3>&
 
 // Writes the results file of the published code: a JSON array with image_id, bbox and root_cam of
 // each person, and with the score (MuPoTS) or ann_id (3DPW). It has a temporary name until it is
-// whole. Throws Error(io).
+// complete. Throws Error(io).
 void write_root_results(const std::filesystem::path& file, const RootTruth& truth,
                         const std::vector<Point3>& found);
 // An entry of such a file.
@@ -121,14 +121,14 @@ struct RootResult {
 // that names an entry that is wrong or whose picture has no person in `truth`.
 std::vector<RootResult> read_root_results(const std::filesystem::path& file,
                                           const RootTruth& truth);
-// The root of each person of `truth`, in its order; the entries may have any order. Several persons
-// of a picture are told apart by ann_id or box, or by their order if entries have neither. Throws
+// The root of each person of `truth`, in its order; the entries may have any order. Persons of one
+// picture are matched by ann_id or box, or by their order if entries have neither. Throws
 // Error(corrupt) with `file` if entries and persons do not match one by one.
 std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
                                      const std::filesystem::path& file);
-// The metrics of a file, as the published code computes them: the average precision of all entries
-// by their scores, and the error of the persons whose root is known. Throws Error(corrupt) for an
-// entry without a score if scores count, and what roots_of_persons() throws if roots are known.
+// The metrics of a file, like the published code: the average precision of all entries by their
+// scores, and the error of persons with a known root. Throws Error(corrupt) for an entry without a
+// score if scores count, and like roots_of_persons() if roots are known.
 RootEvaluation evaluate_results(const std::vector<RootResult>& results, const RootTruth& truth,
                                 const std::filesystem::path& file, double threshold = 250);
 

@@ -1,6 +1,6 @@
-// Arrow's C data interface: how other programs' arrays are handed over without Arrow's library.
-// Source: https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html, whose
-// guards stand here too, so that Arrow's own header may be included as well.
+// Arrow's C data interface, for arrays of other programs without Arrow's library. Source:
+// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html, with the same
+// guards, so that Arrow's own header may be included, too.
 // May change in any version (docs/stability.md).
 #pragma once
 

@@ -1,5 +1,5 @@
-// ArrowFile: one file that Arrow's library reads, by whatever has that library in this process: the
-// module (module/parquet_module.h), or Python's pyarrow.
+// ArrowFile: a file that Arrow's library reads, through the module (module/parquet_module.h) or
+// Python's pyarrow.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,11 @@ class ArrowFile {
   virtual ~ArrowFile() = default;
   virtual ArrowFormat format() const = 0;
   virtual ArrowOwner<ArrowSchema> schema() = 0;
-  // Of parquet. An IPC file is one group, number 0, and says of it nothing beforehand: {0, 0}.
+  // The row groups of a parquet file. An IPC file is one group, number 0, of unknown size: {0, 0}.
   virtual std::vector<RowGroup> groups() = 0;
-  // The rows of a group. Parquet: in batches of `batch_rows` at most, of the top-level columns
-  // `columns`, in their order; empty: all. IPC: in the batches that the file has, whose offsets and
-  // lengths were checked; `columns` is empty. The file must outlive the stream.
+  // The rows of a group. Parquet: in batches of at most `batch_rows`, only the top-level columns
+  // `columns`, in their order; empty: all. IPC: in the batches of the file, after a check of their
+  // offsets and lengths; `columns` is empty. The file must outlive the stream.
   virtual ArrowOwner<ArrowArrayStream> read(int64_t group, const std::vector<std::string>& columns,
                                             int64_t batch_rows) = 0;
 };
@@ -59,11 +59,12 @@ using OpenArrow = std::function<std::unique_ptr<ArrowFile>(std::unique_ptr<Arrow
 // Files are read by `open` from then on, not by the module. Thread-safe.
 void set_arrow_opener(OpenArrow open);
 
-// Throws Error(unsupported) without a path, with a remedy, where nothing reads such files;
-// Error(corrupt) for a damaged one.
+// Throws Error(unsupported) with a remedy if nothing can read such files; Error(corrupt) for a
+// damaged one. Errors have no path.
 std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, ArrowFormat format);
-// A parquet file of a disk or a store, or an Arrow file or stream, which the first bytes tell where
-// its name does not end as a parquet file's. Of a store, the bytes behind a read are fetched ahead.
+// Opens a parquet file, or an Arrow file or stream, on a disk or in a store. If the name does not
+// end like a parquet file's, the first bytes tell the form. In a store, the following bytes are
+// fetched ahead.
 std::unique_ptr<ArrowFile> open_table_file(const std::filesystem::path& path);
 
 }  // namespace ffkit

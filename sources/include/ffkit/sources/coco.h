@@ -36,31 +36,31 @@ namespace ffkit {
 //   f, c            f32 [2]
 //   id              the picture's file name, column
 //
-// Arrays that some lack, or that are of different shapes, are left out, with a note. Other members
-// are ignored. Pictures whose file is missing are an Error(not_found) that counts them. The
-// annotation file is read twice when segmentations are asked for, and must stay as it is.
+// Arrays that some annotations lack, or that have different shapes, are left out, with a note.
+// Other members are ignored. Missing picture files are an Error(not_found) that counts them. With
+// segmentations, the annotation file is read twice and must not change.
 struct CocoOptions {
-  // of one split, with `images`: instead of looking for them; below `path`, or as given
+  // the file of one split, together with `images`; below `path`, or a full path
   std::filesystem::path annotations;
   std::filesystem::path images;
-  // Instead of annotations/instances_*.json: a folder, below `path` or as given, with
+  // Instead of annotations/instances_*.json: a folder (below `path`, or a full path) with
   // panoptic_<split>.json and the PNGs in panoptic_<split>/; with `annotations`, the folder of its
-  // PNGs. The annotations are the segments then, `segment_ids` stands for `annotation_ids`, and
-  // `panoptic` is an image: the PNG as it is, whose red + 256 green + 65536 blue is a segment's id.
+  // PNGs. Then annotations are segments, the field is `segment_ids` instead of `annotation_ids`,
+  // and `panoptic` is the unchanged PNG: red + 256 green + 65536 blue is the id of a segment.
   std::filesystem::path panoptic;
   bool keypoints = false;     // person_keypoints_*.json even if there is instances_*.json
   bool segmentation = false;  // field `segmentation`
-  // Fields `semantic` and `instances`: the pixels that pycocotools gives polygons and RLE, painted
-  // one over the other, crowds first, then the others in the order of the file. A segmentation that
-  // is none, or of another size than its picture, makes a bad sample; annotations without one are
-  // counted in the report. Error(unsupported) for ids of categories that are not 1 .. 65535. Field
-  // `masks`: the same pixels of each annotation for itself.
+  // Fields `semantic` and `instances`: the pixels of polygons and RLE, like pycocotools, painted
+  // over each other: crowds first, then the others in the order of the file. An invalid
+  // segmentation, or one of another size than its picture, makes a bad sample; the report counts
+  // annotations without one. Error(unsupported) for ids of categories that are not 1 .. 65535.
+  // Field `masks`: the same pixels for each annotation separately.
   bool semantic_masks = false;
   bool instance_masks = false;
   bool mask_runs = false;
   bool allow_missing = false;     // pictures whose file is missing are left out, with a note
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
-  // apply: pictures that EXIF data turn are stored upright, as those who annotated them saw them
+  // apply: pictures that EXIF data rotate are stored upright, as annotation tools show them
   ExifUse exif = ExifUse::ignore;
 };
 std::unique_ptr<Source> open_coco(const std::filesystem::path& path,

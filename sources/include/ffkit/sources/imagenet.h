@@ -14,17 +14,17 @@ namespace ffkit {
 struct ImageNetOptions {
   // "train", "val", "test": what to convert; empty: all that is there.
   std::vector<std::string> splits;
-  // Compare the MD5 sums of the archives with those of the official ones first: reads them whole.
-  // Error(corrupt) for another sum, Error(invalid_argument) when there are no archives.
+  // First compares the MD5 sums of the archives with the official ones: reads all of them.
+  // Error(corrupt) for another sum, Error(invalid_argument) without archives.
   bool check_archives = false;
-  // Fewer flat validation pictures than the devkit has labels are taken, with a note that counts
-  // the others; else they are an Error(invalid_argument).
+  // Accepts missing flat validation pictures, with a note that counts them; otherwise they are
+  // Error(invalid_argument).
   bool allow_partial = false;
   ImageStorage images;
 };
 
-// ImageNet (ILSVRC2012) as it comes: official archives (read in place, never unpacked), extracted,
-// or Kaggle's copy, in any mixture. What was found is the first of notes().
+// ImageNet (ILSVRC2012): official archives (read in place, never unpacked), extracted, or Kaggle's
+// copy, in any mixture. The first of notes() says what was found.
 //
 //   train    ILSVRC2012_img_train.tar    or   train/<wnid>/*     or   train/<wnid>.tar
 //   val      ILSVRC2012_img_val.tar      or   val/*, labelled by the devkit or LOC_val_solution.csv
@@ -34,11 +34,11 @@ struct ImageNetOptions {
 //            LOC_val_solution.csv
 //
 // All in `path`, or in Kaggle's folders: path[/ILSVRC]/Data/CLS-LOC/{train,val,test}, with the
-// lists there or in a folder above. `path` may be the folder CLS-LOC, or train, val or test alone.
+// lists there or in a folder above. `path` may also be the folder CLS-LOC, train, val or test.
 //
 // Classes: the sorted leaf wnids of the devkit's meta.mat; else those of LOC_synset_mapping.txt;
-// else the 1,000 of ILSVRC2012. Label: position of the picture's wnid among them, also where
-// pictures of fewer classes are there; -1 for test pictures, whose labels are not public. Id:
+// else the 1,000 of ILSVRC2012. Label: position of the picture's wnid among them, also for a subset
+// of classes; -1 for test pictures, because their labels are not public. Id:
 // "n01440764/n01440764_10026.JPEG", "ILSVRC2012_val_00000001.JPEG".
 std::unique_ptr<Source> open_imagenet(const std::filesystem::path& path,
                                       const ImageNetOptions& options = {});

@@ -1,5 +1,5 @@
-// Lines of JSON. Throws Error with file, reason and remedy.
-// describe() declares what a user may set; the options must outlive the table.
+// Lines of JSON. Throws Error with file, reason and remedy. describe() declares the options, which
+// must outlive the table.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace ffkit {
 
-// JSON lines: a file with one object a line, or an array of objects; or a folder of such files at
+// JSON lines: a file with one object per line, or an array of objects; or a folder of such files at
 // any depth (*.jsonl, *.ndjson, *.json, each also with .gz, .zst, .bz2 or .xz, which are
-// decompressed once, into temporary files without names). The split is the folder, or what the
-// names say (train-00001-of-00008.jsonl, val.jsonl); else all is "train". The fields are the
+// decompressed once into temporary files without names). The split comes from the folder or the
+// file name (train-00001-of-00008.jsonl, val.jsonl); otherwise it is "train". The fields are the
 // members of the first line's object:
 //
 //   text                string; "id" is a column
@@ -25,11 +25,11 @@ namespace ffkit {
 //   whole number        scalar i64, column            texts           list of strings
 //   other number        scalar f64, column            anything else   string of its JSON text
 //
-// Every line must have the same members, in any order; null is a null field. Types are settled over
-// all lines: whole numbers and others together are other numbers, whichever come first, and null
-// and [] tell nothing. Numbers that token_dtype cannot hold are errors. Empty lines are passed
-// over. What is kept in memory is 16 bytes a line. A line of more than `max_line_bytes`, 1 KiB .. 4
-// GiB, is a bad sample: parsing takes up to about ten times its bytes, in each thread.
+// Every line must have the same members, in any order; null is a null field. All lines determine
+// the types: whole numbers and others together are other numbers; null and [] do not count. Numbers
+// that token_dtype cannot hold are errors. Empty lines are ignored. Memory: 16 bytes per line. A
+// line of more than `max_line_bytes`, 1 KiB .. 4 GiB, is a bad sample, because parsing takes up to
+// about ten times its size, in each thread.
 struct JsonlOptions {
   DType token_dtype = DType::i32;  // of arrays of whole numbers: u16, i32 or i64
   DType real_dtype = DType::f64;   // of arrays of other numbers: f32 or f64

@@ -1,5 +1,5 @@
-// nuScenes. Throws Error with file, reason and remedy.
-// describe() declares what a user may set; the options must outlive the table.
+// nuScenes. Throws Error with file, reason and remedy. describe() declares the options, which must
+// outlive the table.
 #pragma once
 
 #include <filesystem>
@@ -15,20 +15,18 @@
 
 namespace ffkit {
 
-// nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. The official
-// splits of the version whose scenes are there become one split each, of keyframes, with
-// "<split>_sweeps" and "<split>_maps" beside it: ffkit/nuscenes/record.h says what their records
-// hold. Records refer to each other by number: none is left out for what is wrong with it, none
-// shuffled.
+// nuScenes: path/<version>/*.json (the tables) with the files they name below `path`. Each official
+// split of the version with existing scenes becomes a split of keyframes, with "<split>_sweeps" and
+// "<split>_maps" beside it; ffkit/nuscenes/record.h describes their records. Records refer to each
+// other by number, so none is left out or shuffled.
 //
-// Tables and files are checked first. Missing or empty files are an Error(not_found) that counts
-// them by sensor, unless allow_partial: then their picture or points are null, sweeps without a
-// file are left out, and so are keyframes of which no file is there; files that are damaged are
-// then null fields too, with a line in the report. lidarseg, panoptic, CAN bus and map masks are
-// taken when they are there; notes() says which.
+// Tables and files are checked first. Missing or empty files are Error(not_found) that counts them
+// by sensor. With allow_partial, their picture or points are null instead; missing sweeps, and
+// keyframes without any file, are left out; damaged files are null fields, too, with a line in the
+// report. lidarseg, panoptic, CAN bus and map masks are converted if they exist; notes() lists
+// them.
 struct NuScenesOptions {
-  // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the one that is
-  // there
+  // "v1.0-trainval", "v1.0-test", "v1.0-mini", or a folder with splits.json; empty: the only one
   std::string version;
   std::vector<std::string> splits;  // to convert, official ones or those of splits.json; empty: all
   std::vector<std::string> cameras;  // channels to take, "CAM_FRONT"

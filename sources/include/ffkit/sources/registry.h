@@ -1,12 +1,12 @@
-// Registry: the kinds of sources there are, for tools that let a user pick one by name. Immutable,
+// Registry: all kinds of sources, for tools in which a user picks one by name. Immutable,
 // thread-safe.
 //
 // A kind is a file sources/<folder>/<name>_kind.cpp with the function
 //
 //   SourceKind <name>_kind();
 //
-// whose call is written from the name of the file: a new kind needs no other change. The file may
-// hold the source itself, too.
+// The build finds it by the name of the file: a new kind needs no other change. The file may
+// contain the source itself, too.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@
 
 namespace ffkit {
 
-// Of source_kinds(), the kind called `name`. Throws Error(not_found) that lists the names there
-// are.
+// The kind `name` of source_kinds(). Throws Error(not_found) that lists the names.
 const SourceKind& source_kind(const std::string& name);
 
 }  // namespace ffkit

@@ -1,4 +1,4 @@
-// Sources that are tables of rows in other libraries' files. Their columns become fields:
+// Sources that are tables in files of other libraries. Their columns become fields:
 //
 //   the picture   field `image`, first       the column that is named, or the only one of pictures
 //   the label     field `label`, scalar i64, the column that is named, or the one of whole numbers
@@ -7,10 +7,9 @@
 //                                            "train-00000.tfrecord: 17"
 //   others        under their own names      scalars are columns of the index
 //
-// The notes say which was taken. Pictures keep their bytes. Splits are folders, or what the files'
-// names say ("train-00000-of-00016"); "validation" and "valid" become "val". Each source reads the
-// files where they are; those that are compressed as a whole are decompressed once, into temporary
-// files without names.
+// The notes name the columns. Pictures keep their bytes. Splits come from folders or file names
+// ("train-00000-of-00016"); "validation" and "valid" become "val". Files are read in place;
+// compressed files are decompressed once into temporary files without names.
 #pragma once
 
 #include <atomic>
@@ -33,37 +32,37 @@ struct RowOptions {
   std::string id_column;     // the one that becomes `id`; empty: the row's place
   std::vector<std::string> columns;  // to take beside these; empty: all
   int64_t label_offset = 0;          // added to labels: -1 where they count from 1
-  // File with the name of one class a line; empty: what the files say, if anything.
+  // File with one class name per line; empty: from the files, if they have names.
   std::filesystem::path classes;
-  // The most bytes of a row in its file, >= 1 KiB; a larger one is a bad sample. Each thread holds
-  // a row in memory.
+  // Largest size of a row in its file, in bytes, >= 1 KiB; a larger row is a bad sample. Each
+  // thread keeps a row in memory.
   int64_t max_sample_bytes = 1LL << 30;
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
   ExifUse exif = ExifUse::ignore;
   int num_threads = 0;                        // that look at all rows; 0: one for each core
   std::filesystem::path temporary_folder;     // for decompressed files; empty: $TMPDIR or /tmp
   const std::atomic<bool>* cancel = nullptr;  // once set, listing ends with Error(cancelled)
-  // Of open_mds(): reads all shards once before, and compares them with the hashes of their index.
+  // For open_mds(): first reads all shards and compares them with the hashes in their index.
   bool check_hashes = false;
-  // Of open_tfrecord(), open_parquet() and open_mds(): the files that are taken, of those that are
-  // there; null: all.
+  // For open_tfrecord(), open_parquet() and open_mds(): the files to use; null: all.
   const GroupOfFiles* group = nullptr;
 };
-// Declares those that a user gives of every kind: all but store, exif and the last five.
+// Declares the options that users can give for every kind: all except store, exif and the last
+// five.
 void describe(RowOptions& options, OptionTable& table);
 
 // TFRecord files of tf.train.Example: a folder of them, of folders of them, or one file. Their
-// names hold ".tfrecord" or end in "-00000-of-01024". Each record's length and data are checked
-// by their CRC-32C. The features of all rows tell the columns:
+// names contain ".tfrecord" or end in "-00000-of-01024". Length and data of each record are checked
+// by CRC-32C. The features of all rows determine the columns:
 //
 //   bytes    one a row: pictures where all are, else text where all is UTF-8, else bytes; several:
 //            a list
 //   int64    one a row: scalar i64; several: tensor i64
 //   float    one a row: scalar f32; several: tensor f32
 //
-// A feature that a row lacks, or that is empty, is an empty tensor or list, or null where others
-// have one value; a note counts these rows. Beside TensorFlow Datasets' files, features.json tells
-// shapes and *.labels.txt the classes.
+// If a row lacks a feature, or it is empty, the field is an empty tensor or list, or null if other
+// rows have one value; a note counts these rows. In folders of TensorFlow Datasets, features.json
+// gives the shapes and *.labels.txt the classes.
 std::unique_ptr<Source> open_tfrecord(const std::filesystem::path& path,
                                       const RowOptions& options = {});
 // The files of it, for RowOptions::group; also below.
@@ -78,17 +77,17 @@ FileListing tfrecord_files(const std::filesystem::path& path, const RowOptions& 
 //   struct                   its members: "objects/bbox"; of a list of structs each is a list
 //   struct<bytes, path>      a picture, and its path, as Hugging Face's datasets have it
 //
-// Bytes are pictures where Hugging Face's metadata say so, or most of the first rows begin as one.
-// ClassLabel names the classes. Other types are left out, with a note. Rows are read in their order
-// alone, in batches of about 16 MiB: another order goes through temporary files beside the shards.
-// Throws Error(unsupported) where nothing reads parquet files.
+// Bytes are pictures if Hugging Face's metadata says so, or most of the first rows begin like a
+// picture. ClassLabel names the classes. Other types are left out, with a note. Rows can only be
+// read in order, in batches of about 16 MiB; another order needs temporary files beside the shards.
+// Throws Error(unsupported) if nothing can read parquet files.
 std::unique_ptr<Source> open_parquet(const std::filesystem::path& path,
                                      const RowOptions& options = {});
 FileListing parquet_files(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Shards of MosaicML Streaming (MDS), version 2: a folder with index.json, which is the split
-// 'train', or a folder of such folders, which are splits. The order is the index's. Compressed
-// shards (zstd, gz, bz2) are decompressed once; where both forms are there, the plain one is taken.
+// 'train', or a folder of such folders, which are splits. Samples are in the order of the index.
+// Compressed shards (zstd, gz, bz2) are decompressed once, unless the plain shard exists, too.
 // Encodings become:
 //
 //   jpeg, png, pil                image; pil's raw pixels as PPM or PNG
@@ -98,14 +97,14 @@ FileListing parquet_files(const std::filesystem::path& path, const RowOptions& o
 //   ndarray                       tensor; without a dtype in the index, that of the first sample
 //
 // Throws Error(unsupported) for pkl, which runs programs, unless columns leaves it out, and for
-// shards that are there in Brotli or Snappy alone. Sizes are checked always, hashes of the index
-// with options.check_hashes: Error(corrupt) for a shard with another one. xxHash is not known here.
+// shards that exist only in Brotli or Snappy. Always checks sizes; with options.check_hashes also
+// the hashes of the index, except xxHash: Error(corrupt) for a wrong one.
 std::unique_ptr<Source> open_mds(const std::filesystem::path& path, const RowOptions& options = {});
 FileListing mds_files(const std::filesystem::path& path, const RowOptions& options = {});
 
 // Chunks of LitData: folders as for open_mds(). Chunks may be compressed by zstd, as files, in
-// frames or by sample. Each leaf of the samples' structure is a column: "a/b" of dictionaries, "0"
-// of lists and tuples, "value" where the sample is one leaf. Formats become:
+// frames or by sample. Each leaf of a sample's structure is a column: "a/b" in dictionaries, "0" in
+// lists and tuples, "value" if the sample is a single leaf. Formats become:
 //
 //   jpeg, image, pil                       image, as for open_mds(); jpeg_array a list of them
 //   int, float, bool                       scalars i64, f64, u8
@@ -113,16 +112,17 @@ FileListing mds_files(const std::filesystem::path& path, const RowOptions& optio
 //   tensor, numpy, no_header_...           tensors; without a dtype in the index, as for open_mds()
 //   bytes, file, video, audio, mesh, ...   bytes
 //
-// Samples of a TokensLoader are tensors as long as they were written. Chunks whose rows are an
-// Arrow table, as LitData writes them with pyarrow, are read by what reads parquet, in their order
-// alone, and give the same columns; keys that the first sample lacks are columns, too. Throws
-// Error(unsupported) for pickle and graph, which run programs, unless columns leaves them out, for
-// encrypted chunks, layouts of other item loaders, and tables where nothing reads them.
+// Samples of a TokensLoader are tensors with the length with which they were written. Chunks that
+// are Arrow tables, which LitData writes with pyarrow, need the reader of parquet, can only be read
+// in order, and give the same columns; keys that the first sample lacks are columns, too. Throws
+// Error(unsupported) for pickle and graph, which run programs, unless columns leaves them out; for
+// encrypted chunks, layouts of other item loaders, and tables without a reader.
 std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
                                      const RowOptions& options = {});
 
 // RecordIO of MXNet: a .rec file, or a folder of them, as im2rec and MXIndexedRecordIO write them.
-// Records are pictures behind a header, or pictures, where half or more are, else other bytes:
+// If half or more of the records are pictures, with or without a header, records are pictures;
+// otherwise bytes:
 //
 //   image      the picture                    data        the record, where it is other bytes
 //   label      its label, where no picture    labels      f32 [n], its labels, where a picture has
@@ -133,8 +133,8 @@ std::unique_ptr<Source> open_litdata(const std::filesystem::path& path,
 //   record_id  u64, the header's id where it is not the id
 //   id2        u64, where one is not 0
 //
-// A .idx that names other places than those of the records is an Error(invalid_argument). A cut or
-// damaged place is one bad sample, and the records behind it are found again.
+// If the places in a .idx do not match the records, that is Error(invalid_argument). A cut or
+// damaged place is one bad sample; reading continues with the next good record.
 std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
                                       const RowOptions& options = {});
 
@@ -145,8 +145,8 @@ std::unique_ptr<Source> open_recordio(const std::filesystem::path& path,
 //   FloatField        scalar f64              JSONField                        string
 //   BytesField        bytes
 //
-// A sample that FFCV failed to write, or whose bytes are not in the file, is a bad one. A field of
-// a type of one's own is an Error(unsupported): nothing says what its bytes are.
+// A sample that FFCV failed to write, or whose bytes are not in the file, is a bad sample. Fields
+// of user-defined types are Error(unsupported), because the file does not describe their bytes.
 std::unique_ptr<Source> open_beton(const std::filesystem::path& path,
                                    const RowOptions& options = {});
 
@@ -183,10 +183,9 @@ void describe(LmdbOptions& options, OptionTable& table);
 //                    word are pictures, and of the other words are not: image, and a field for each
 //                    other word, text or bytes; the number is the id
 //
-// Files are read as they are, without a lock: nobody may write to them. A file that is damaged or
-// cut within its tree is an Error(corrupt); a value that is not all there is a bad sample. Pickled
-// values, several values of a key, and several named databases where none is asked for are
-// Errors(unsupported).
+// Files are read without a lock, so no program may write to them. A damaged or cut tree is
+// Error(corrupt); a cut value is a bad sample. Pickled values, several values for a key, and
+// several named databases without a choice are Error(unsupported).
 std::unique_ptr<Source> open_lmdb(const std::filesystem::path& path,
                                   const LmdbOptions& options = {});
 

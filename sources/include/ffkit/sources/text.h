@@ -1,5 +1,5 @@
-// Texts as tokens. Throws Error with file, reason and remedy.
-// describe() declares what a user may set; the options must outlive the table.
+// Texts as tokens. Throws Error with file, reason and remedy. describe() declares the options,
+// which must outlive the table.
 #pragma once
 
 #include <atomic>
@@ -13,31 +13,32 @@
 
 namespace ffkit {
 
-// Texts as tokens: a file, or a folder of files at any depth, whose documents become blocks
-// (ffkit/text/token_data.h), a record each, of about `block_bytes` of text. With a tokenizer there
-// is a split "tokenizer", too. Splits are told by folders and files that are named as splits are.
+// Texts as tokens: a file, or a folder of files at any depth. Documents are joined to blocks
+// (ffkit/text/token_data.h) of about `block_bytes` of text; each block is a record. With a
+// tokenizer there is a split "tokenizer", too. Splits come from the names of folders and files.
 //
 //   .jsonl .ndjson .json    a document is a line, or an element of an array: the text of its member
 //                           `text_field`, or the tokens of its member `tokens_field`
 //   .txt, or `ending`       a document is a file, or a line; an empty line is an empty document
 //
-// Each may be compressed (.gz, .zst, .bz2, .xz): such files are decompressed once, into temporary
-// files without names. What is something else by its first bytes, such as a picture, is refused by
-// name. Only the member that is asked for can make a document of JSON bad; of one that is there
-// twice, the last one counts, as in Python.
+// Each may be compressed (.gz, .zst, .bz2, .xz): such files are decompressed once into temporary
+// files without names. Files of another kind by their first bytes, such as pictures, are an error.
+// In JSON only the needed member is checked; if it appears twice, the last one counts, as in
+// Python.
 //
-// Bytes that are no UTF-8 become U+FFFD and are counted, but by the tokenizer "bytes". A byte-order
-// mark at the beginning of a file is left out, but of texts by "bytes". Documents without a token
-// are counted and left out. A token outside of the vocabulary, a document that is no JSON object
-// with that member, and a longer one than `max_document_bytes` is an error that names file and
-// line; unless ConvertOptions::bad_samples is fail, that document alone is left out and reported.
-// Texts are listed by their sizes where a document is a file, and read once otherwise.
+// Bytes that are not UTF-8 become U+FFFD and are counted, and a byte-order mark at the beginning of
+// a file is left out, except with the tokenizer "bytes". Documents without a token are counted and
+// left out. These are errors that name file and line: a token outside of the vocabulary, a document
+// that is not a JSON object with the member, and one longer than `max_document_bytes`. Unless
+// ConvertOptions::bad_samples is fail, only the document is left out and reported. If a document is
+// a file, listing needs only sizes; otherwise all texts are read once.
 struct TextOptions {
   // As Tokenizer::open() takes it; may be empty with `tokens_field`.
   std::filesystem::path tokenizer;
   // The ending of the files' names, compressed or not; empty: JSON if there is any, else .txt.
   std::string ending;
-  // What a document of texts is: "file" or "line"; empty: file. With "file", .json files are texts.
+  // Unit that becomes a document in text files: "file" or "line"; empty: file. With "file", .json
+  // files are texts.
   std::string document;
   std::string text_field = "text";
   std::string tokens_field;         // an array of tokens, instead of a text; empty: texts
@@ -50,7 +51,7 @@ struct TextOptions {
   const GroupOfFiles* group = nullptr;        // the files that are taken; null: all
 };
 void describe(TextOptions& options, OptionTable& table);
-// Throws Error(invalid_argument) for options that no data could make right.
+// Throws Error(invalid_argument) for options that are wrong for any data.
 void validate(const TextOptions& options);
 std::unique_ptr<Source> open_text(const std::filesystem::path& path, const TextOptions& options);
 FileListing text_files(const std::filesystem::path& path, const TextOptions& options);

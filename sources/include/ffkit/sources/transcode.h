@@ -1,4 +1,4 @@
-// Data sets that are there already. Throws Error with file, reason and remedy.
+// Existing data sets as sources. Throws Error with file, reason and remedy.
 #pragma once
 
 #include <filesystem>
@@ -19,30 +19,29 @@ namespace ffkit {
 std::vector<Dataset> open_splits(const std::filesystem::path& path,
                                  const ShardReaderOptions& options = {});
 
-// Data sets that are there already, v1 ones above all, each split a Dataset as open_splits() gives
-// them; their records are taken over field by field. Splits whose name begins with "train" are
-// training splits. All must have the same schema and, where they have any, the same classes:
-// Error(invalid_argument) otherwise.
+// Existing data sets, mainly v1, each split a Dataset of open_splits(); records are copied field by
+// field. Splits whose name begins with "train" are training splits. All must have the same schema
+// and, if any, the same classes: Error(invalid_argument) otherwise.
 std::unique_ptr<Source> open_datasets(std::vector<Dataset> splits);
 
-// Data sets of ffkit's own again, each split a Dataset, whole, as open_splits() gives them, with
-// the pictures in the dct code or, for StoreAs::jpeg, as the JPEGs that they were made from.
-// Everything else is taken over: other fields, the order of the records, and the manifest with its
-// schema, classes, facts and options. A picture without a dct code stays as it is and is reported.
-// Throws Error(invalid_argument) for FFRecord v1, for a part of a conversion, and when no field
-// holds pictures. Read errors are those of Dataset::read() and decode_dct_to_jpeg().
+// Data sets of ffkit, each split a whole Dataset of open_splits(), with the pictures converted to
+// the dct code or, for StoreAs::jpeg, back to the original JPEGs. Everything else is kept: other
+// fields, the order of the records, and the manifest with its schema, classes, facts and options. A
+// picture without a dct code stays unchanged and is reported. Throws Error(invalid_argument) for
+// FFRecord v1, for a part of a conversion, and without a field of pictures. Read errors are those
+// of Dataset::read() and decode_dct_to_jpeg().
 struct TranscodeOptions {
   StoreAs store = StoreAs::dct;  // or jpeg
   bool keeps_shards = true;      // with the same records as before; false: they are cut by size
 };
 std::unique_ptr<Source> open_transcoded(std::vector<Dataset> splits,
                                         const TranscodeOptions& options);
-// Sets zstd_level and zstd_dictionary_bytes to what `splits` were made with: the first level that
-// is not 0, the largest dictionary.
+// Sets zstd_level and zstd_dictionary_bytes to the values of `splits`: the first level that is not
+// 0, the largest dictionary.
 void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& options);
 
-// As KindConversion (registry.h), of `ffconvert transcode` and ffkit.convert.transcode(): from a
-// data set, with its shards and compression unless others are given.
+// Like KindConversion (registry.h), for `ffconvert transcode` and ffkit.convert.transcode():
+// converts a data set and keeps its shards and compression by default.
 class TranscodeConversion {
  public:
   TranscodeConversion();

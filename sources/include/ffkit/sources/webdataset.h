@@ -14,9 +14,9 @@ namespace ffkit {
 
 // Shards of the webdataset package: a folder of tar files, of folders of them (train/*.tar), or one
 // tar, read in place. Compressed ones (.tar.gz, .tgz, .tar.zst, .tar.bz2, .tar.xz) are decompressed
-// once, into temporary files. The split is the folder, or what the names say:
-// imagenet-train-{000000..000146}.tar; else all is "train". Samples are the members whose names are
-// equal up to the first dot; by extension they become
+// once into temporary files. The split comes from the folder or the file name
+// (imagenet-train-{000000..000146}.tar); otherwise it is "train". Members with the same name up to
+// the first dot are a sample; by extension they become
 //
 //   jpg png ..   image      the field `image`; seg.png is `seg/image`; several pictures that would
 //                           be one field keep their extensions
@@ -29,26 +29,26 @@ namespace ffkit {
 // none, and then labels are any integers.
 struct WebDatasetOptions {
   std::filesystem::path classes;  // file with the name of one class a line; empty: none
-  // samples that lack a member which others have get a null field; otherwise that is an error
+  // if a sample lacks a member that others have, its field is null instead of an error
   bool allow_missing = false;
   // Pictures whose names end in numbers, such as 0001.jpg or depth_0001.png, are frames of a video:
-  // a list in the order of their numbers, the field "frames" or "depth/frames". Otherwise each of
-  // them is a field.
+  // a list in the order of the numbers, the field "frames" or "depth/frames". False: each of them
+  // is a field.
   bool numbered_frames = false;
-  // The most bytes of a sample's members together, >= 1 KiB; a larger sample is a bad one. Each
-  // thread holds a sample in memory.
+  // Largest size of a sample in bytes, >= 1 KiB; a larger one is a bad sample. Each thread keeps a
+  // sample in memory.
   int64_t max_sample_bytes = 1LL << 30;
   StoreAs store = StoreAs::jpeg;  // or dct; pictures stay as they are otherwise
   ExifUse exif = ExifUse::ignore;
-  // For compressed tars: where they are decompressed, as SourceArguments::temporary_folder, and
-  // what ends that.
+  // For compressed tars: the folder for decompressed files, like SourceArguments::temporary_folder,
+  // and the flag that stops this.
   std::filesystem::path temporary_folder;
   const std::atomic<bool>* cancel = nullptr;
-  // The extension, "id.txt", of the members whose text is the sample's id, and that are no field. A
-  // sample without one has its key. Empty: all ids are keys.
+  // The extension, "id.txt", of members whose text is the id of the sample; they are not fields.
+  // Without it, the id is the key. Empty: all ids are keys.
   std::string id_member;
-  // The member of the samples' .json that is their label: a number, or the name of a class. Empty:
-  // the label is the member .cls, if there is one.
+  // The member of each sample's .json with the label: a number, or the name of a class. Empty: the
+  // label is the member .cls, if there is one.
   std::string label_key;
   const GroupOfFiles* group = nullptr;  // the tars that are taken; null: all
 };

@@ -17,16 +17,16 @@ one_line_err "ffconvert folder has no option '--threads'; it is --num-threads no
 run 2 "$FFCONVERT" folder source new --order shuffled
 one_line_err "--order is 'shuffled', which is --order shuffle now"
 run 2 "$FFCONVERT" folder source new --workers 2
-one_line_err "ffconvert folder has no option '--workers'; what does the same is --num-threads"
+one_line_err "ffconvert folder has no option '--workers'; use instead --num-threads"
 run 2 "$FFCONVERT" folder source new --overwrite
 one_line_err "ffconvert folder has no option '--overwrite'; nothing is overwritten; remove DST first, "
 printf 'threads = 2\n' >old.toml
 run 2 "$FFCONVERT" folder source new --config old.toml
-one_line_err "old.toml: line 1: 'threads' is no option for a file; it is num-threads now"
+one_line_err "old.toml: line 1: 'threads' is not an option for a file; it is num-threads now"
 run 2 "$FFCONVERT" wds source new
-one_line_err "ffconvert has no command 'wds'; what does the same is webdataset"
+one_line_err "ffconvert has no command 'wds'; use instead webdataset"
 run 2 "$FFINSPECT" show data
-one_line_err "ffinspect has no command 'show'; what does the same is view"
+one_line_err "ffinspect has no command 'show'; use instead view"
 # Values of another kind.
 run 2 "$FFCONVERT" folder source new --max-resolution 400px
 one_line_err "--max-resolution is '400px'; it must be a whole number"
@@ -41,7 +41,7 @@ one_line_err "is not a data set: .*'ffconvert folder .*my-pictures DST'"
 # What other programs call otherwise.
 if [ -n "${FFTRAIN:-}" ]; then
   run 2 "$FFTRAIN" --data data --model resnet18
-  one_line_err "fftrain has no option '--model'; what does the same is --arch; see fftrain --help"
+  one_line_err "fftrain has no option '--model'; use instead --arch; see fftrain --help"
   run 2 "$FFTRAIN" --data data --workers=4
-  one_line_err "fftrain has no option '--workers'; what does the same is --num-threads"
+  one_line_err "fftrain has no option '--workers'; use instead --num-threads"
 fi

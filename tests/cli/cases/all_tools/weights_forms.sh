@@ -66,14 +66,14 @@ check test ! -e x.pth
 run 0 "$FFCONVERT" demo data --classes 3 --images 8 --val-images 8 --size 32 --quiet
 options=(--data data --compute-threads 1 --arch mobilenet_v3_small --image-size 32 --eval-resize 32 --batch-size 8)
 run 0 "$FFTRAIN" "${options[@]}" --evaluate lightning.ckpt
-out "^lightning.ckpt: what does not begin with 'model.' is left out, 1 tensor: 'criterion.weight'$"
+out "^lightning.ckpt: 1 tensor left out, because the names do not begin with 'model.': 'criterion.weight'$"
 grep '^val' .stdout >expected
 run 0 "$FFTRAIN" "${options[@]}" --evaluate timm.pth.tar
 check cmp <(grep '^val' .stdout) expected
 run 0 "$FFTRAIN" "${options[@]}" --evaluate timm.pth.tar --weights-key state_dict_ema
 check ! cmp -s .stdout expected
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr 0.01 --pretrained headless.pth
-out '^headless.pth: it has no head; the head of 3 classes is drawn anew$'
+out '^headless.pth: it has no head; the head of 3 classes gets new random weights$'
 bad '--weights-key model chooses in a file of weights, and there is none; give --pretrained' "$FFTRAIN" "${options[@]}" --epochs 1 --weights-key model
 
 # GPT-2.

@@ -15,7 +15,7 @@ await test -e small/dst/train/shard-00000.ffr
 dd if=/dev/zero of=small/filler 2>/dev/null
 wait $converter
 check test $? = 1
-check grep -Eq 'ENOSPC.*; [0-9]+ of [0-9]+ shards are finished: free some space, then run it again with --resume to go on' .err
+check grep -Eq 'ENOSPC.*; [0-9]+ of [0-9]+ shards are finished: free some space, then run it again with --resume to continue' .err
 check test "$(wc -l <.err)" = 1
 rm small/filler
 run 0 demo small/dst --resume

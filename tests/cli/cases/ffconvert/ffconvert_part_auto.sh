@@ -45,7 +45,7 @@ for task in 0 2; do run 0 alone $(array $task 0 2 1 3) "$FFCONVERT" demo by-hand
 run 1 "$FFINSPECT" verify by-hand
 err 'finish it with: ffconvert merge'
 run 1 "$FFCONVERT" merge by-hand
-err 'only 2 of 3 parts are there; make the others, of which the first is --part 2/3'
+err 'only 2 of 3 parts are there; make the missing ones, first --part 2/3'
 run 0 "$FFCONVERT" demo by-hand $options --part 2/3
 run 0 "$FFCONVERT" merge by-hand
 check diff -r whole by-hand

@@ -9,7 +9,7 @@ for mode in direct gather; do
   one_line_err 'finish it with: cd .* && .*ffconvert demo dst --images 1500 .* --resume$'
   before=$(stat -c %i dst/train/shard-00000.ffr)
   run 1 convert dst --resume --seed 5
-  one_line_err 'holds the beginning of another conversion'
+  one_line_err 'has an unfinished conversion that differs in'
   run 0 convert dst --resume
   err 'note: dst: train: [0-9]* of [0-9]* shards are there; going on'
   check test "$before" = "$(stat -c %i dst/train/shard-00000.ffr)"
@@ -19,7 +19,7 @@ for mode in direct gather; do
   run 0 convert dst --resume
   err 'note: dst: is finished already: .* nothing was written$'
   run 1 convert dst --resume --seed 5
-  one_line_err "already holds a data set, of another conversion: what differs is option seed \('0' then, '5' now\)"
+  one_line_err "already holds a data set of a conversion that differs in option seed \('0' then, '5' now\)"
   run 1 convert dst
   one_line_err 'already holds a data set'
   check diff -r dst undisturbed

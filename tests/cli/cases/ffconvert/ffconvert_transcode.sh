@@ -60,7 +60,7 @@ check diff -r dct killed
 run 0 "$FFCONVERT" transcode plain dct --store dct --resume
 err 'dct: is finished already: '
 run 1 "$FFCONVERT" transcode plain dct --store jpeg --resume
-one_line_err "already holds a data set, of another conversion: what differs is option store"
+one_line_err "already holds a data set of a conversion that differs in option store"
 
 # All splits of a nuScenes set, each with fields of its own.
 run 0 "$MAKE_NUSCENES_ROOT" root

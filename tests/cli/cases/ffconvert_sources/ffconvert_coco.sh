@@ -14,7 +14,7 @@ EOF
 
 run 0 "$FFCONVERT" coco src dst --segmentation json
 no_out
-err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are taken with none$'
+err 'note: .*instances_val2017.json: 1 of 3 pictures have no annotation and are kept without any$'
 err '^val2017: 3 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" info dst --json
@@ -28,11 +28,11 @@ check cmp -s .stdout src/val2017/0001.jpg
 
 # Masks; the text of the second annotation is no RLE, which costs that one alone.
 run 1 "$FFCONVERT" coco src masks --segmentation semantic,instances --quiet
-one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 by its annotations, so its masks do not fit; correct that, or leave such pictures out with --bad-samples skip; .*--exif apply$'
+one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct that, or leave such pictures out with --bad-samples skip; .*--exif apply$'
 run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --bad-samples skip
 err '^val2017: 2 pictures in 1 shard'
 check grep -q 'annotation 2: segmentation: the text of its .*counts.* ends within a number' masks/report.jsonl
-check grep -q 'is 32 x 32 pixels, but 32 x 30 by its annotations, so its masks do not fit' masks/report.jsonl
+check grep -q 'is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit' masks/report.jsonl
 check grep -q '1 of its 2 annotations have no segmentation' masks/report.jsonl
 run 0 "$FFINSPECT" ls masks --split val2017
 out 'png 32 x 32.*png 32 x 32'

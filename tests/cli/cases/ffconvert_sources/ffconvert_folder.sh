@@ -8,7 +8,7 @@ echo text >src/train/dog/readme.txt
 
 run 0 "$FFCONVERT" folder src dst --num-threads 3
 no_out
-err '^ffconvert: note: .*src/train: 1 file was left out: it is no picture$'
+err '^ffconvert: note: .*src/train: 1 file was left out: it is not a picture$'
 err '^train: 8 pictures in 1 shard'
 err '^val: 2 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst
@@ -46,8 +46,8 @@ cp src/val/cat/0008.jpg other/valid/cat
 err_of other renamed
 err "note: .*other/Train: is the split 'train'$"
 err "note: .*other/valid: is the split 'val'$"
-err "note: .*other/Train: '@eaDir' holds no pictures and is no class$"
-err "note: .*other: 'annotations', 'train_lists' hold no pictures and are no split$"
+err "note: .*other/Train: '@eaDir' holds no pictures, so it is not a class$"
+err "note: .*other: 'annotations', 'train_lists' hold no pictures, so they are not splits$"
 err "^the pictures' headers were checked, not their pixels: ffinspect verify renamed --pictures decodes all of them$"
 check test "$(ls renamed | tr '\n' ' ')" = 'train val '
 err_of other decoded --check-images decode --splits val
@@ -68,14 +68,14 @@ rm -r other/valid/bird
 # What is no class, or is one alone, is an error, unless the classes are given.
 mkdir other/Train/aardvark
 run 1 "$FFCONVERT" folder other x
-one_line_err "other/Train: its 'aardvark' holds no pictures; without it the classes behind it would get other labels; "
+one_line_err "other/Train: its 'aardvark' holds no pictures; without it the classes after it would get other labels; "
 printf 'dog\ncow\ncat\n' >classes.txt
 run 0 "$FFCONVERT" folder other given --classes classes.txt --quiet
 run 0 "$FFINSPECT" ls given --split val
 check test "$(tail -n +2 .stdout | cut -f4)" = 2
 mkdir -p one && cp -r src/train/cat one
 run 1 "$FFCONVERT" folder one x
-one_line_err "one: all pictures are of one class, 'cat'; if the folders are its classes, name all of them with --classes FILE or --classes-of DATA; labels of a list are taken with --labels FILE; .*"
+one_line_err "one: all pictures are of one class, 'cat'; if the folders are its classes, name all of them with --classes FILE or --classes-of DATA; if a list has the labels, give it with --labels FILE; .*"
 # A later delivery has the classes of the set that it is appended to.
 run 0 "$FFCONVERT" folder one later --classes-of given --quiet
 run 1 "$FFCONVERT" append given later --duplicate-ids twice.txt
@@ -84,7 +84,7 @@ check test "$(wc -l <twice.txt)" = 5
 run 0 "$FFCONVERT" append given later --duplicates keep --quiet
 printf 'file,label\n0000.jpg,b\n0001.jpg,a\n' >one/train.csv
 run 0 "$FFCONVERT" folder one listed --labels train.csv --order sequential
-err "^ffconvert: note: .*train.csv: the labels of 'train': 2 pictures of 2 classes$"
+err "^ffconvert: note: .*train.csv: the labels of 'train': 2 pictures of 2 classes, 'a', 'b'$"
 run 0 "$FFINSPECT" ls listed --split train
 check test "$(tail -n +2 .stdout | cut -f4 | tr '\n' ' ')" = '1 0 '
 run 2 "$FFCONVERT" folder one x --multi-label

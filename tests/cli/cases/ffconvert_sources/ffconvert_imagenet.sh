@@ -14,7 +14,7 @@ tar -C val -cf src/ILSVRC2012_img_val.tar $(ls val)
 run 1 "$FFCONVERT" imagenet src dst
 one_line_err 'ILSVRC2012_img_val.tar: the labels .* put ILSVRC2012_devkit_t12.tar.gz beside it$'
 run 1 "$FFCONVERT" imagenet src dst --splits train
-one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; take it away"
+one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; remove it"
 check test ! -e dst
 
 check "$MAKE_DEVKIT" . 3 1

@@ -38,7 +38,7 @@ run 1 "$FFCONVERT" merge bad dst front
 one_line_err 'the schema of split .mini_train. differs'
 run 0 "$FFCONVERT" nuscenes src again --quiet --radar-sweeps 4
 run 1 "$FFCONVERT" merge bad dst again
-one_line_err 'refer to each other by number, which would be others afterwards'
+one_line_err 'refer to each other by number, and a merge would change the numbers'
 check test ! -e bad
 
 # What is wrong is said before anything is written.

@@ -4,15 +4,15 @@ pictures src/train/cat 2
 mkfifo src/train/cat/pipe.jpg
 echo cat >classes.txt  # one class alone is an error otherwise
 run 1 timeout 300 "$FFCONVERT" folder --classes classes.txt src dst
-one_line_err 'cat/pipe.jpg: is no file but a FIFO, a socket or a device; take it away$'
+one_line_err 'cat/pipe.jpg: is not a file but a FIFO, a socket or a device; remove it$'
 rm src/train/cat/pipe.jpg
 ln -s /dev/zero src/train/cat/zero.jpg
 run 1 timeout 300 "$FFCONVERT" folder --classes classes.txt src dst
-one_line_err 'cat/zero.jpg: is no file but'
+one_line_err 'cat/zero.jpg: is not a file but'
 rm src/train/cat/zero.jpg
 ln -s nowhere src/train/cat/link.jpg
 run 1 "$FFCONVERT" folder --classes classes.txt src dst
-one_line_err "cat/link.jpg: is a link to 'nowhere', which is not there; bring that back, or take the link away$"
+one_line_err "cat/link.jpg: is a link to 'nowhere', which is not there; restore it, or remove the link$"
 run 0 "$FFCONVERT" folder --classes classes.txt src linked --bad-samples skip
 err '^1 pictures could not be read and were left out: see linked/report.jsonl$'
 check grep -q 'cat/link.jpg.*which is not there' linked/report.jsonl
@@ -20,7 +20,7 @@ rm src/train/cat/link.jpg
 
 touch src/train/cat/$'caf\xe9.jpg'
 run 1 "$FFCONVERT" folder --classes classes.txt src dst
-one_line_err 'cat/caf\\xe9.jpg: has a name that is no UTF-8 text; rename it$'
+one_line_err 'cat/caf\\xe9.jpg: has a name that is not UTF-8 text; rename it$'
 rm src/train/cat/$'caf\xe9.jpg'
 # A newline is text; messages show it as \n.
 touch src/train/cat/$'a\nb.jpg'

@@ -9,13 +9,13 @@ printf 'BM\077\0\0\0\0\0\0\0\066\0\0\0\050\0\0\0\001\0\0\0\001\0\0\0\001\0\010\0
 
 echo a >classes.txt  # one class alone is an error otherwise
 run 0 "$FFCONVERT" folder --classes classes.txt src dst
-err '^note: 1 time a picture has 16 bits a channel: kept; batches of u8 .*: see dst/report.jsonl$'
-check grep -q 'a/labels.pgm","reason":"has 16 bits a channel","action":"kept; batches of u8' dst/report.jsonl
+err '^note: 1 time a picture has 16 bits per channel: kept; batches of u8 .*: see dst/report.jsonl$'
+check grep -q 'a/labels.pgm","reason":"has 16 bits per channel","action":"kept; batches of u8' dst/report.jsonl
 check test "$(wc -l <dst/report.jsonl)" = 1
 run 0 "$FFCONVERT" folder --classes classes.txt src dst --resume
-err '^note: 1 time a picture has 16 bits a channel: kept'
+err '^note: 1 time a picture has 16 bits per channel: kept'
 run 0 "$FFCONVERT" folder --classes classes.txt src raw --store raw
-err '^note: 1 time a picture has 16 bits a channel: stored with 8 bits: the high bytes: see raw/report.jsonl$'
+err '^note: 1 time a picture has 16 bits per channel: stored with 8 bits: the high bytes: see raw/report.jsonl$'
 
 refused() {  # refused CONTENT WORDS
   mkdir -p other/train/a
@@ -23,7 +23,7 @@ refused() {  # refused CONTENT WORDS
   run 1 "$FFCONVERT" folder --classes classes.txt other out --quiet
   one_line_err "other/train/a/x.jpg: the picture is $2"
 }
-refused 'GIF89a\001\0\001\0' 'a GIF, none of JPEG, PNG, .*; save it as PNG or JPEG'
+refused 'GIF89a\001\0\001\0' 'a GIF, not JPEG, PNG, .*; save it as PNG or JPEG'
 refused 'II*\0\010\0\0\0' 'a TIFF, none of .*; save it as PNG or JPEG'
 refused '\0\0\0\040ftypavif\0\0\0\0' 'an AVIF picture, none of .*; save it as PNG or JPEG'
 refused 'version https://git-lfs.github.com/spec/v1\n' 'a Git LFS pointer, none of .*; download the file itself with git lfs pull'

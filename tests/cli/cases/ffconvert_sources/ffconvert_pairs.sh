@@ -18,7 +18,7 @@ echo text >pictures/readme.txt
 
 run 0 "$FFCONVERT" pairs dst image=pictures mask=masks --num-threads 3
 no_out
-err '^ffconvert: note: pictures: 1 file was left out: it is no picture$'
+err '^ffconvert: note: pictures: 1 file was left out: it is not a picture$'
 err '^train: 4 pictures in 1 shard'
 run 0 "$FFINSPECT" verify dst --pictures
 # Every picture and every mask is there, to the byte.
@@ -82,14 +82,14 @@ one_line_err "lies inside 'pictures', which is being converted"
 # Nothing is dropped in silence.
 cp pool/0004.jpg pictures/
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err "pictures: 1 of 5 names lacks a file: '0004' has no mask; bring them, or leave such names out with --unpaired skip$"
+one_line_err "pictures: 1 of 5 names lacks a file: '0004' has no mask; add them, or leave such names out with --unpaired skip$"
 check test ! -e x
 run 0 "$FFCONVERT" pairs skipped image=pictures mask=masks --unpaired skip
 err "note: pictures: 1 of 5 names lacks a file: '0004' has no mask; left out$"
 err '^train: 4 pictures'
 cp pool/0004.jpg masks/0004.jpg
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err 'masks/0004.jpg: the mask is a JPEG, whose numbers may not be those that were saved; save masks as PNG of one channel$'
+one_line_err 'masks/0004.jpg: the mask is a JPEG, whose numbers may have changed when it was saved; save masks as PNG of one channel$'
 run 0 "$FFCONVERT" pairs left image=pictures mask=masks --bad-samples skip
 err '^train: 4 pictures'
 check grep -q '0004.jpg: the mask is a JPEG' left/report.jsonl
@@ -121,4 +121,4 @@ one_line_err 'give at least two, the pictures and their masks, such as image=FOL
 run 2 "$FFCONVERT" pairs x --layout voc
 one_line_err '--layout voc needs --root, the folder of the data set; '
 run 2 "$FFCONVERT" pairs x image=a mask=b --suffix depth=_d
-one_line_err "--suffix: there is no field 'depth'; there are image, mask; "
+one_line_err "--suffix: unknown field 'depth'; expected one of image, mask; "

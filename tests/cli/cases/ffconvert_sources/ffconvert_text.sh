@@ -25,7 +25,7 @@ check test ! -e cut
 cp plain/train.jsonl corpus.parquet
 printf 'PAR1\025\0\025\0' >corpus.parquet
 run 1 "$FFCONVERT" text corpus.parquet cut --tokenizer bytes
-err 'corpus.parquet: .*is a parquet file and no text in UTF-8'
+err 'corpus.parquet: .*is a parquet file, not text in UTF-8'
 
 # One bad document costs itself alone, also when a conversion goes on.
 sed '100s/text/t/' plain/train.jsonl >bad.jsonl

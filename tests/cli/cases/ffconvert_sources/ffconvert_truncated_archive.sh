@@ -14,7 +14,7 @@ run 1 "$FFCONVERT" imagenet src dst
 one_line_err "is not an uncompressed tar archive"
 gzip -c whole.tar >src/ILSVRC2012_img_train.tar
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err "is gzip data, and not a plain tar archive; decompress it$"
+one_line_err "is gzip data, not a plain tar archive; decompress it$"
 
 mkdir kit
 cp whole.tar kit/ILSVRC2012_img_train.tar

@@ -28,7 +28,7 @@ run 0 "$FFCONVERT" webdataset src/set-val-000000.tar one --quiet
 check test "$(ls one)" = val
 
 run 1 "$FFCONVERT" webdataset src dst2 --classes src/set-val-000000.tar --quiet
-one_line_err '^ffconvert: error: src/set-val-000000.tar: is no UTF-8 text; it must have one class a line$'
+one_line_err '^ffconvert: error: src/set-val-000000.tar: is not UTF-8 text; it must have one class per line$'
 tar -C pool/members -cf src/set-train-000002.tar k4.jpg
 run 1 "$FFCONVERT" webdataset src dst2 --quiet
 one_line_err "set-train-000002.tar: k4: has no member for field 'label'.*--allow-missing$"
@@ -58,13 +58,13 @@ run 1 "$FFCONVERT" webdataset packed x --quiet
 one_line_err 'set-train-000000.tgz: .*is gzip data that is cut short; download or copy it again$'
 cp src/set-train-000000.tar packed
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' are one shard by their names, compressed or not; take one away$"
+one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' are one shard by their names, compressed or not; remove one$"
 rm packed/set-train-000000.*
 ln -s /gone/x.tar packed/set-train-000003.tar
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err "set-train-000003.tar: is a link to '/gone/x.tar', which is not there; bring that back, or take the link away$"
+one_line_err "set-train-000003.tar: is a link to '/gone/x.tar', which is not there; restore it, or remove the link$"
 rm packed/set-train-000003.tar
 cat src/set-train-000000.tar src/set-train-000001.tar | gzip >packed/set-train-000004.tar.gz
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err 'set-train-000004.tar.gz: .*another archive begins behind the end of this one'
+one_line_err 'set-train-000004.tar.gz: .*another archive begins after the end of this one'
 check test ! -e x

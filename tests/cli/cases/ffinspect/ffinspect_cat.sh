@@ -51,9 +51,9 @@ one_line_err "field 'image' is binary; send it to a file with --output"
 cp dst/train/shard-00000.ffr shard.copy
 for same in dst/train/shard-00000.ffr dst/train/manifest.json; do
   run 1 "$FFINSPECT" cat dst 1 --output $same
-  one_line_err "$same: is to be written, but is read as .* too"
+  one_line_err "$same: would be written, but is also read as "
   run 1 "$FFINSPECT" view dst --output $same
-  one_line_err "$same: is to be written, but is read as .* too"
+  one_line_err "$same: would be written, but is also read as "
 done
 check cmp dst/train/shard-00000.ffr shard.copy
 echo mine >protected
@@ -70,7 +70,7 @@ check test "$(cat "$work/.stdout")" = $'it is\n two'
 run 1 "$FFINSPECT" cat texts 0 --split train --document 2
 one_line_err 'record 0: has 2 documents; there is no document 2'
 run 2 "$FFINSPECT" cat dst 0 --document 0
-one_line_err 'the records are no blocks of documents'
+one_line_err 'the records are not blocks of documents'
 printf '{"ids": [5, 6]}\n' >ids.jsonl
 run 0 "$FFCONVERT" text ids.jsonl ids --tokens-field ids --vocabulary-size 10 --end-of-text 9 --quiet
 run 0 "$FFINSPECT" cat ids 0 --document 0

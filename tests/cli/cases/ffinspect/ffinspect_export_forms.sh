@@ -24,7 +24,7 @@ mkdir -p apart/val
 check cp apart/train/shard-00000.ffr apart/val
 sed 's/"train"/"val"/; s/"x"/"z"/' apart/train/manifest.json >apart/val/manifest.json
 run 0 "$FFINSPECT" export apart apart-tars --as webdataset
-out '^the splits have different classes, a file each; convert them apart, each with its own$'
+out '^the splits have different classes, a file each; convert them separately, each with its own$'
 check test "$(cat apart-tars/classes-train.txt apart-tars/classes-val.txt | tr '\n' ' ')" = 'x y z y '
 
 # The files do not depend on threads and times; tar(1) reads them.
@@ -115,7 +115,7 @@ json 'any("fields that are null" in note and note.count(" in 1") == 20 for note 
 
 # What a form cannot hold is refused before anything is there.
 run 1 "$FFINSPECT" export types refused --as imagefolder
-one_line_err "types/train: is no set for image classification: one has an image, an integer 'label' and at most a string 'id'; choose these with --fields, or export with --as files, webdataset or mds$"
+one_line_err "types/train: is not a set for image classification: one has an image, an integer 'label' and at most a string 'id'; choose these with --fields, or export with --as files, webdataset or mds$"
 run 1 "$FFINSPECT" export types refused --as mds
 one_line_err "field 'boxes' is a list of tensors, which MDS has no encoding for; leave it out with --fields, or export with --as webdataset or --as files$"
 run 1 "$FFINSPECT" export odd refused --as mds

@@ -32,7 +32,7 @@ bad 1 'empty: holds no metrics.jsonl; give the --work-dir of a run' empty -o p.p
 bad 1 'nowhere: holds no metrics.jsonl' nowhere -o p.png
 bad 1 'new/metrics.jsonl: has no line yet' new -o p.png
 bad 1 'wrong/metrics.jsonl: line 1 is not one that fftrain writes' wrong -o p.png
-bad 2 'say with --output' run --json
+bad 2 'with --output' run --json
 bad 1 'cannot create the file' run -o nowhere/p.png
 bad 2 'WORKDIR'
 check test ! -e p.png

@@ -56,4 +56,4 @@ END
 run 1 "$FFINSPECT" export "$v1/packed_folder.ffr" tree
 one_line_err 'tree: is not empty, and nothing is overwritten'
 run 1 "$FFINSPECT" ls "$v1/packed_folder.ffr" --where 'label == 1'
-one_line_err 'is a packed folder, of which --split, --where and --indices cannot choose'
+one_line_err 'is a packed folder, which does not support --split, --where and --indices'

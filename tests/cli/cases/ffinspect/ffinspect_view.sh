@@ -8,7 +8,7 @@ json '[s["record"] for s in d["samples"]] == list(range(8))'
 json '[s["class"] for s in d["samples"]] == ["cat", "dog", "dog", "cat", None, "cat", "cat", "dog"]'
 json 'd["samples"][1]["class_name"] == "the dog" and d["samples"][1]["label"] == 1'
 json '[bool(s["problem"]) for s in d["samples"]] == [False, False, True, True, False, False, False, False]'
-json '"none of JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["problem"]'
+json '"not JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["problem"]'
 json 'd["output"] == "sheet.png" and d["field"] == "image"'
 check test "$(png_size sheet.png)" = "$(python3 -c 'import json; d = json.load(open(".stdout")); print(d["width"], d["height"])')"
 run 0 "$FFINSPECT" view dst --count 8 --columns 4 --size 64

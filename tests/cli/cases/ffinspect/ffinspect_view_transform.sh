@@ -8,7 +8,7 @@ json '[[(v["view"], v["copy"], v["epoch"]) for v in s["views"]] for s in d["samp
 json '[len(v["geometry"]) for v in d["samples"][0]["views"]] == [3] and d["samples"][0]["views"][0]["num_boxes"] is None'
 # A picture that cannot be decoded is a crossed box with the reason.
 json '[bool(s["problem"]) for s in d["samples"]] == [False, False, True, True, False, False]'
-json '"none of JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["views"][0]["problem"]'
+json '"not JPEG, PNG" in d["samples"][2]["problem"] and "null" in d["samples"][3]["views"][0]["problem"]'
 json 'd["samples"][2]["views"][0]["geometry"] is None'
 
 # The same again; other numbers by another seed; epochs beside each other.
@@ -44,8 +44,8 @@ refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parame
 refused 'Resize(0)' 'Resize size is 0; expected 1 to 8192'
 refused 'Resize(64)' 'Resize\(64\) makes the short side 64 pixels long, so pictures have different sizes; give Resize\(\(64, 64\)\)'
 refused 'RandomIoUCrop(), Resize((8, 8))' ".*has no field 'boxes' \[n, 4\], at which RandomIoUCrop looks"
-refused 'two words: Resize((8, 8))' "'two words' is no name of a view"
-refused 'none*0: Resize((8, 8))' "'none\*0' is no name of a view"
+refused 'two words: Resize((8, 8))' "'two words' is not a name of a view"
+refused 'none*0: Resize((8, 8))' "'none\*0' is not a name of a view"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --transform 'b: Resize((8, 8))'
 one_line_err "'Resize\(\(8, 8\)\)' has no name, which each of several views needs"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'a: Resize((8, 8))' --transform 'a: Resize((9, 9))'
@@ -63,7 +63,7 @@ run 0 "$FFINSPECT" view --help
 out 'RandomResizedCrop\(size=224, scale=\(0.08, 1\), '
 run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 1 --val-scenes 1 --frames 2 --size 160 --quiet
 run 2 "$FFINSPECT" view driving --split train --record 0 --output x.png --transform 'Resize((8, 8))'
-one_line_err 'a keyframe of nuScenes has several; say with --field of which'
+one_line_err 'a keyframe of nuScenes has several; choose one with --field'
 run 0 "$FFINSPECT" view driving --split train --record 0 --field CAM_BACK/image --output x.png --transform 'Resize((8, 8))'
 
 # Boxes follow their view: those that are left are counted.

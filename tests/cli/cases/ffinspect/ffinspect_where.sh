@@ -25,7 +25,7 @@ one_line_err "the filter 'label ~ 3' lacks 'in', 'not in' or one of == != < <= >
 run 1 "$FFINSPECT" ls dst --where 'image == x'
 one_line_err "field 'image' is not kept as a column"
 run 1 "$FFINSPECT" ls dst --indices index
-one_line_err 'an index file belongs to one split of several; say which with --split'
+one_line_err 'an index file belongs to one of several splits; choose it with --split'
 echo 40 >index
 run 1 "$FFINSPECT" ls dst --split train --indices index
 one_line_err 'there is no record 40; the split has 40'

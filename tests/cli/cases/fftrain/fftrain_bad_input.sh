@@ -11,8 +11,8 @@ bad() { # REGEX ARGUMENTS...
 bad 'nowhere' --data nowhere "${options[@]}"
 printf '{"text": "a"}\n{"text": "b"}\n' >lines.jsonl
 run 0 "$FFCONVERT" jsonl lines.jsonl lines --quiet
-bad "lines/train: no task trains on such data \(bevformer: the data set has no field 'scene'; .*; classification: the data set has no field 'label'; training needs pictures with labels; gpt2: the data set is none of tokens; .*; rootnet: the data set has no field 'image'; .*\)" --data lines "${options[@]}"
-bad "there is no --device 'tpu'; there are auto, cpu, cuda and cuda:N" --data data --device tpu
+bad "lines/train: no task trains on such data \(bevformer: the data set has no field 'scene'; .*; classification: the data set has no field 'label'; training needs pictures with labels; gpt2: the data set has no tokens; .*; rootnet: the data set has no field 'image'; .*\)" --data lines "${options[@]}"
+bad "unknown --device 'tpu'; expected one of auto, cpu, cuda and cuda:N" --data data --device tpu
 for wrong in '--arch resnet19:resnet18, resnet34' '--optimizer adam:one of sgd, adamw, lars' '--lr-schedule cosin:cosine'; do
   run 2 "$FFTRAIN" --data data ${wrong%%:*}
   one_line_err "${wrong##*:}"
@@ -55,7 +55,7 @@ for not_a_file in pipe folder; do
 done
 printf 'epochs = 1\n\0\n' >zero.toml
 run 2 "$FFTRAIN" --data data --config zero.toml
-one_line_err 'zero.toml: is no text: it holds a zero byte'
+one_line_err 'zero.toml: is not text: it holds a zero byte'
 echo 'epochs = [1, 2]' >two.toml
 run 2 "$FFTRAIN" --data data --config two.toml
 one_line_err "two.toml: line 1: 'epochs' has 2 values, but takes 1"

@@ -72,7 +72,7 @@ out 'epoch 1/1  train loss [0-3]\.'
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
 run 1 "$FFTRAIN" --evaluate damaged/epoch-0002.parts "${one[@]}"
-one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: take the one before it'
+one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: use the one before it'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
 out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
 check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors
@@ -144,3 +144,8 @@ err '2 heads cannot be divided among 3 processes of --tensor-parallel; give a di
 expect 1 'sequence-parallel must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
 expect 1 'shard-optimizer must be off with the optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
 expect 1 'config.json: exists, and is not replaced' "$FFTRAIN" --export mesh --output model/pytorch_model.bin
+# What is refused is not written in part.
+mkdir taken && touch taken/config.json
+run 1 "$FFTRAIN" --export whole --output taken/model.safetensors
+one_line_err 'taken/config.json: exists, and is not replaced'
+check ! test -e taken/model.safetensors

@@ -4,14 +4,14 @@ run 0 "$FFTRAIN" "${model[@]}" --dummy --epochs 1 --limit-batches 8
 no_err
 out '^epoch 1/1  train loss .* [0-9]+ images/s  data wait 0.0 %'
 run 0 "$FFTRAIN" "${model[@]}" --benchmark --limit-batches 3
-out '^model alone, training step: [0-9.]+ images/s$'
+out '^only the model, training step: [0-9.]+ images/s$'
 step=$(grep -oE '[0-9.]+ images' "$work/.stdout")
 run 0 "$FFTRAIN" "${model[@]}" --benchmark forward --limit-batches 3
-out '^model alone, forward: [0-9.]+ images/s$'
+out '^only the model, forward: [0-9.]+ images/s$'
 forward=$(grep -oE '[0-9.]+ images' "$work/.stdout")
 check python3 -c "assert float('${forward% *}') > float('${step% *}')"
 run 0 "$FFTRAIN" "${model[@]}" --data data --loader-only
-out '^loader alone: [0-9.]+ images/s; '
+out '^only the loader: [0-9.]+ images/s; '
 run 0 "$FFTRAIN" "${model[@]}" --data data --bottleneck --limit-batches 3
 out '^loader alone [0-9.]+, model alone [0-9.]+, both [0-9.]+ images/s; data wait [0-9.]+ %; the limit is the model'
 run 2 "$FFTRAIN" "${model[@]}" --data data --bottleneck --loader-only

@@ -74,7 +74,7 @@ one_line_err 'the task number has no classes, and so no confusion matrix$'
 run 1 "$FFTRAIN" --evaluate pictures --results r.txt
 one_line_err 'r.txt: is to end in .jsonl or .csv$'
 run 1 "$FFTRAIN" --evaluate straight
-one_line_err "there is no task 'number'; there are bevformer, classification"
+one_line_err "unknown task 'number'; expected one of bevformer, classification"
 
 # It measures as every task does.
 run 0 "$TRAIN_NUMBER" "${options[@]}" --bottleneck --limit-batches 3

@@ -97,7 +97,7 @@ run 1 "$FFTRAIN" --task rootnet --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'box'; RootNet trains on records of persons"
 head -c 300 one.json >cut.json
 run 1 "$FFEVAL" rootnet data --split val --results cut.json
-one_line_err 'cut.json: is no JSON'
+one_line_err 'cut.json: is not valid JSON'
 python3 -c 'import json; d = json.load(open("one.json")); d[4]["image_id"] = 99; json.dump(d, open("other.json", "w")); json.dump(d[:3], open("few.json", "w"))'
 run 1 "$FFEVAL" rootnet data --split val --results other.json
 one_line_err 'other.json: its entry 4 is of picture 99, of which the split has no person'

@@ -41,7 +41,7 @@ check cmp .stdout expected
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained weights.safetensors
 check ! grep -q head .stdout
 run 0 "$FFTRAIN" --data four "${options[@]}" --pretrained weights.pth
-out '^weights.pth: its head has 3 classes and the data set 4; the head is drawn anew$'
+out '^weights.pth: its head has 3 classes and the data set 4; the head gets new random weights$'
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained run/epoch-0001.safetensors
 bad "has no tensor 'features.0.0.weight', which a mobilenet_v2 needs" --data data "${options[@]}" --arch mobilenet_v2 --pretrained weights.pth
 bad 'nothing.pth' --data data "${options[@]}" --pretrained nothing.pth --work-dir none
@@ -91,7 +91,7 @@ run 0 "$FFKIT_REFERENCE_PYTHON" -c 'import scripted, torch
 model = scripted.load()
 assert not model.training and model(scripted.INPUTS["images"]).shape == (2, 3)
 assert all(torch.equal(v, torch.load("weights.pth")[k]) for k, v in model.state_dict().items())'
-bad 'scripted.pth: holds weights alone; a script is written from the options of a run' --export scripted.pth --output x.pth --script
+bad 'scripted.pth: has only weights; a script needs the options of a run' --export scripted.pth --output x.pth --script
 rm scripted.pth scripted.pth.json
 bad 'scripted.py: exists; delete it' --export run --output scripted.pth --script
 mkdir hf
@@ -110,5 +110,5 @@ assert beside["pictures"]["size"] == size and beside["pictures"]["filter"] == "b
 touch x.pth.json
 bad 'x.pth.json: exists; delete it' --export run --output x.pth
 rm x.pth.json
-bad 'holds weights alone; names of another library are given to those of a run' --export weights.pth --output x.pth --names timm
+bad 'has only weights; names of another library need the options of a run' --export weights.pth --output x.pth --names timm
 run 2 "$FFTRAIN" --export run --output x.pth --names timm --script

@@ -43,7 +43,7 @@ done
 # The file itself was asked for.
 rm -rf one && cp -r run one && truncate -s 0 one/epoch-0003.safetensors
 run 1 "$FFTRAIN" --evaluate one/epoch-0003.safetensors --compute-threads 1
-one_line_err 'epoch-0003.safetensors: does not begin as a checkpoint does; it is damaged, as after a power failure or on a full disk'
+one_line_err 'epoch-0003.safetensors: does not begin like a checkpoint; it is damaged, for example after a power failure or on a full disk'
 
 # What is refused has changed nothing.
 before=$(ls one; cat one/metrics.jsonl)
@@ -74,5 +74,21 @@ one_line_err 'none/a.pth: cannot be created'
 # A device is not replaced by a file, not even by a superuser.
 ln -s /dev/null null.json
 run 1 "$FFTRAIN" --evaluate run --confusion null.json
-one_line_err 'null.json: is no regular file; give the name of one, which is written as a whole'
+one_line_err 'null.json: is not a regular file; give the name of one, which is written as a whole'
 check test -L null.json
+# A slash behind best or last, as a shell completes folders.
+for slash in run/best/ run/last/; do
+  run 0 "$FFTRAIN" --evaluate $slash
+done
+# A damaged line of the log costs that line, and is named; each step stays once.
+rm -rf one && cp -r run one
+sed -i '1s/{/[/' one/metrics.jsonl
+cat run/metrics.jsonl >>one/metrics.jsonl
+run 0 "$FFTRAIN" --resume --work-dir one --epochs 4
+one_line_err '^fftrain: warning: one/metrics.jsonl: 1 damaged line is left out$'
+check test "$(grep -c validation one/metrics.jsonl)" = 4
+check test "$(sort one/metrics.jsonl | uniq -d | wc -l)" = 0
+# One file for two things.
+run 1 "$FFTRAIN" --evaluate run --results same.csv --confusion same.csv
+one_line_err 'same.csv: is named for the results as well; give another file'
+check ! test -e same.csv

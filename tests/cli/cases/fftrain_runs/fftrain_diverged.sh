@@ -17,9 +17,9 @@ run 0 "$FFINSPECT" plot a --output plot.png
 # A run whose last validation gave no number has not ended well, and no such validation is refused
 # by --evaluate.
 run 1 "$TRAIN_NUMBER" "${number[@]}" --epochs 2 --no-error-before 99 --work-dir b
-one_line_err 'the last validation gave mean error nan, which is no number; no validation gave a mean error that is a number; the last checkpoint with finite weights is b/epoch-0002.safetensors$'
+one_line_err 'the last validation gave mean error nan, which is not a number; no validation gave a mean error that is a number; the last checkpoint with finite weights is b/epoch-0002.safetensors$'
 run 1 "$TRAIN_NUMBER" --evaluate b
-one_line_err 'b/epoch-0002.safetensors: the validation gave mean error nan, which is no number$'
+one_line_err 'b/epoch-0002.safetensors: the validation gave mean error nan, which is not a number$'
 run 0 "$TRAIN_NUMBER" "${number[@]}" --epochs 2 --work-dir b --resume
 out '^the run is finished: 2 epochs, no validation gave a mean error that is a number; '
 

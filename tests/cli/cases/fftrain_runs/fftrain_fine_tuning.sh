@@ -11,7 +11,7 @@ run 0 "$FFINSPECT" export demo pictures --split train
 # The three lines of the recipe, with small weights.
 run 0 "$FFCONVERT" folder pictures/train data
 run 0 "$FFTRAIN" --data data --pretrained first.pth --config "$recipe" --work-dir run "${small[@]}" --batch-size 8 --epochs 3
-out '^first.pth: its head has 6 classes and the data set 3; the head is drawn anew$'
+out '^first.pth: its head has 6 classes and the data set 3; the head gets new random weights$'
 out 'records are validated and .* trained on$'
 run 0 "$FFTRAIN" --evaluate run/best --confusion confusion.json
 out '^val loss '
@@ -38,7 +38,7 @@ changed = {k for k in a if a[k] != b[k]}
 assert changed == {"classifier.3.weight", "classifier.3.bias"}, changed'
 run 0 "$FFTRAIN" --resume-from frozen --epochs 2
 run 1 "$FFTRAIN" --data data --val-share 0.2 --freeze nothing.like.it "${small[@]}" --batch-size 8
-one_line_err "freeze is 'nothing.like.it', which no parameter fits; there are features.0.0.weight, classifier.3.bias and others"
+one_line_err "freeze is 'nothing.like.it', which matches no parameter; some parameters are features.0.0.weight, classifier.3.bias and others"
 
 # All other options of fine-tuning at once, and a run that is out of patience.
 printf 'class0000 1\nclass0001 2\nclass0002 0.5\n' >weights.txt
@@ -49,7 +49,7 @@ check test ! -e tuned/epoch-0030.safetensors
 run 0 "$FFTRAIN" --work-dir tuned --resume
 out '^the run is finished: '
 run 1 "$FFTRAIN" --resume-from tuned
-one_line_err 'its last 2 validations were no better than that of epoch [0-9]+; give more --patience to go on'
+one_line_err 'its last 2 validations were no better than that of epoch [0-9]+; give more --patience to continue'
 run 0 "$FFTRAIN" --resume-from tuned --patience 3 --limit-batches 1
 run 1 "$FFTRAIN" --data demo "${small[@]}" --batch-size 8 --class-weights none.txt
 one_line_err 'none.txt: there is no such file of class weights'

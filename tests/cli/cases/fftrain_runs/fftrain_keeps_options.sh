@@ -35,7 +35,7 @@ check grep -Fxq 'momentum = 0.7' there/run/config.toml
 
 # Nothing to go on from, and nothing to begin with.
 run 1 "$FFTRAIN" --work-dir empty --resume
-one_line_err 'empty: has no checkpoint to go on from, and no data were named to begin with'
+one_line_err 'empty: has no checkpoint to continue from, and no --data to begin with'
 # Another task than the run's.
 run 1 "$FFTRAIN" --work-dir run --resume --task gpt2
 one_line_err 'is of the task classification, but gpt2 was asked for'

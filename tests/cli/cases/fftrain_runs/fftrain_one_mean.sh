@@ -55,3 +55,7 @@ run 0 "$FFCONVERT" demo people --kind pose --images 32 --val-images 4 --size 64 
 tolerance=(1e-6 --relative)  # thousands of mm
 one_mean persons --data people --arch micro --image-size 32 --freeze 'backbone.*,root.deconv_layers' --optimizer adamw --weight-decay 0 --lr 1e-3 --clip-grad-norm 1 \
   --global-batch-size 8 "${common[@]}"
+# Weights whose products are no numbers of 32 bits.
+sed 's/ .*/ 1e-40/' weights.txt >tiny.txt
+run 1 "$FFTRAIN" "${pictures[@]}" --class-weights tiny.txt
+one_line_err "the weight of the class 'class0000' is 1e-40, but must be 0 or 1e-12 to 1e12"

@@ -23,7 +23,7 @@ for name, row, figures in zip(m["classes"], m["matrix"], m["per_class"]):
 run 0 "$FFINSPECT" plot confusion.json --output confusion.png
 check test -s confusion.png
 run 1 "$FFINSPECT" plot val.jsonl --output no.png
-one_line_err 'val.jsonl: is no confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it'
+one_line_err 'val.jsonl: is not a confusion matrix as fftrain --evaluate RUN --confusion FILE.json writes it'
 run 0 "$FFTRAIN" --evaluate run --confusion confusion.csv
 check test "$(wc -l <confusion.csv)" = 5
 
@@ -47,7 +47,7 @@ check test "$(wc -l <train.csv)" = 97
 run 0 "$FFINSPECT" export data files --split val
 echo notes >files/val/readme.txt
 run 0 "$FFTRAIN" --predict run --data files/val --results files.jsonl
-err 'files/val: 1 files are left out whose names are no pictures'\'', such as readme.txt$'
+err 'files/val: 1 files are left out, because their names are not those of pictures'\'', such as readme.txt$'
 out '^there are no labels, so there is no metric; the results of 40 images are in files.jsonl$'
 check python3 -c 'import json
 a = {l["id"]: l for l in map(json.loads, open("one.jsonl"))}
@@ -63,7 +63,7 @@ run 0 "$FFTRAIN" --predict run --data "$one" --results one-picture.jsonl
 check test "$(wc -l <one-picture.jsonl)" = 1
 printf 'II*\0' >files/val/scan.tiff
 run 0 "$FFTRAIN" --predict run --data files/val --results tiff.jsonl
-err 'files/val: 1 pictures are left out of kinds that are not read, such as scan.tiff; save them as PNG or JPEG; 1 files are left out'
+err 'files/val: 1 pictures are left out, because ffkit does not read their format, such as scan.tiff; save them as PNG or JPEG; 1 files are left out'
 run 1 "$FFTRAIN" --predict run --data files/val/scan.tiff --results scan.jsonl
 one_line_err 'scan.tiff: the picture is a TIFF, .*; save it as PNG or JPEG'
 rm files/val/scan.tiff
@@ -94,3 +94,10 @@ run 2 "$FFTRAIN" --predict run --results no.jsonl
 one_line_err 'data'
 run 2 "$FFTRAIN" --data data --results no.jsonl
 one_line_err 'results'
+
+# What exported weights say goes on with them, and how they want pictures is compared.
+run 0 "$FFTRAIN" --export run --output exported.safetensors
+run 0 "$FFTRAIN" --export exported.safetensors --output again.pth
+check test -s again.pth.json
+run 0 "$FFTRAIN" --evaluate exported.safetensors --arch mobilenet_v3_small --data data
+err 'its pictures were prepared as .*, and here as .*"size":224'

@@ -69,4 +69,4 @@ err "^both/train/ is the split 'train' of both, which is taken$"
 sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > by_split
 check cmp by_split whole
 run 1 "$FFTRAIN" --data both/val "${options[@]}"
-one_line_err "both/val: is the folder of the split 'val' alone, and there is no split 'train' in it"
+one_line_err "both/val: is the folder of the split 'val', not of a data set, so it has no split 'train'"

@@ -59,10 +59,10 @@ TEST(Error, KeepsWhatItKnowsWithOtherWords) {
 }
 
 TEST(Error, LearnsFromFurtherOutWhatItDoesNotKnow) {
-  const Error error(ErrorCode::corrupt, "is no picture");
+  const Error error(ErrorCode::corrupt, "is not a picture");
   const Error placed = error.within(
       {.path = "/a", .record = 2, .subject = ErrorSubject::sample, .remedy = "look at it"});
-  EXPECT_STREQ(placed.what(), "/a: record 2: is no picture; look at it");
+  EXPECT_STREQ(placed.what(), "/a: record 2: is not a picture; look at it");
   EXPECT_EQ(placed.context().subject, ErrorSubject::sample);
   // What is known is not replaced.
   const Error again = placed.within({.path = "/a", .record = 9, .subject = ErrorSubject::shard});

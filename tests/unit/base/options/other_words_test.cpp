@@ -14,10 +14,10 @@ std::string words(std::string_view place, std::string_view name,
 }
 
 TEST(OtherWords, NameWhatIsMeant) {
-  EXPECT_EQ(words("ffconvert folder", "--workers"), "what does the same is --num-threads");
-  EXPECT_EQ(words("Loader", "workers", OptionStyle::python), "what does the same is num_threads");
-  EXPECT_EQ(words("Loader", "batch", OptionStyle::python), "what does the same is batch_size");
-  EXPECT_EQ(words("fftrain", "learning_rate"), "what does the same is --lr");
+  EXPECT_EQ(words("ffconvert folder", "--workers"), "use instead --num-threads");
+  EXPECT_EQ(words("Loader", "workers", OptionStyle::python), "use instead num_threads");
+  EXPECT_EQ(words("Loader", "batch", OptionStyle::python), "use instead batch_size");
+  EXPECT_EQ(words("fftrain", "learning_rate"), "use instead --lr");
   EXPECT_EQ(words("fftrain", "aug-splits"), "none does the same");
   EXPECT_EQ(words("ffconvert folder", "force"),
             "nothing is overwritten; remove DST first, or continue it with --resume");

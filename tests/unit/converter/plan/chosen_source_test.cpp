@@ -69,7 +69,7 @@ TEST_F(Only, TakesTheSamplesOfAFileInTheOrderOfTheSource) {
   const std::string file = (dir_ / "ids.txt").string();
   EXPECT_THAT(notes_,
               ElementsAre(file + ": begins with a byte order mark, which is left out",
-                          file + ": 1 line ends with \\r\\n; the \\r is no part of the ids",
+                          file + ": 1 line ends with \\r\\n; the \\r is not part of the ids",
                           file + ": 1 id is there more than once, and counts once: 'dog/2.jpg'",
                           file + ": taken are the samples with these ids: 2 of 8 of 'train', 1 of "
                                  "2 of 'val'",

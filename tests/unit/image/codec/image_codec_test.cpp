@@ -403,7 +403,7 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
       {"truncated.JPEG", "truncated JPEG"},
       {"empty.JPEG", "the picture is empty "},
       {"text.JPEG",
-       "the picture is an HTML page, none of JPEG, PNG, WebP, BMP, PPM, PGM and PBM; download it "
+       "the picture is an HTML page, not JPEG, PNG, WebP, BMP, PPM, PGM or PBM; download it "
        "again"},
       {"claims_65535x65535.JPEG", "broken JPEG "}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");

@@ -60,7 +60,7 @@ TEST(DctPicture, KeepsAllOtherBytes) {
   for (const char byte : std::string_view("\xff\xd9\0trailer\xff\xff", 12)) {
     with_tail.push_back(static_cast<std::byte>(byte));
   }
-  expect_round_trip(with_tail, "with bytes behind its end");
+  expect_round_trip(with_tail, "with bytes after its end");
   auto with_comment = jpeg;
   const auto comment = text_bytes(std::string_view("\xff\xff\xff\xfe\0\x06text", 10));
   with_comment.insert(with_comment.begin() + 2, comment.begin(), comment.end());

@@ -76,7 +76,7 @@ TEST(DrawnText, LinesOfAHeightHoldTheirLetters) {
 
 TEST(DrawnText, IsCutOffAtTheEdges) {
   Canvas canvas(30, 12, {255, 255, 255});
-  draw_text(canvas, -7, -5, "Wide text that goes on", kText, {0, 0, 0});
+  draw_text(canvas, -7, -5, "Wide text that continues", kText, {0, 0, 0});
   draw_text(canvas, 20, 8, "W", kText, {0, 0, 0});
   draw_text(canvas, 500, 500, "W", kText, {0, 0, 0});
   draw_text(canvas, -500, -500, "W", kText, {0, 0, 0});

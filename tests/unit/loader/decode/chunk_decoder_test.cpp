@@ -130,7 +130,7 @@ TEST_F(ChunkDecoderTest, LastChunkOfABatchCompletesIt) {
   chunks_->decode(1, nobody_, {.batch = batch, .count = 2, .indices_in_batch = {0, 2}});
   EXPECT_FALSE(front_is_complete());
   EXPECT_EQ(buffers_.acquire(1, 1), nullptr) << "a sample still uses the buffer";
-  EXPECT_FALSE(watch_.oldest()) << "nothing goes on";
+  EXPECT_FALSE(watch_.oldest()) << "nothing continues";
   const auto& offsets = batch->slab->row_offsets[0];
   EXPECT_EQ(offsets, (std::vector<int64_t>{0, 2, 0, 1})) << "numbers of rows, not yet joined";
   chunks_->decode(0, nobody_, {.batch = batch, .count = 1, .indices_in_batch = {1}});

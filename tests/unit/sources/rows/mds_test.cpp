@@ -97,7 +97,7 @@ TEST(Mds, PillowsPixelsBecomePictures) {
   EXPECT_EQ(problems[0].action, "stored without its alpha");
   const auto palette = pictures.record(2, &problems);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_THAT(problems[0].action, HasSubstr("files lack the palette"));
+  EXPECT_THAT(problems[0].action, HasSubstr("file lacks the palette"));
   ImageDecoder decoder;
   const auto pixels = [&](const std::vector<std::byte>& record, int x) {
     return static_cast<int>(decoder.decode(RecordView(schema, record).bytes(0)).data[3 * x]);
@@ -202,11 +202,13 @@ TEST(Mds, AShardThatIsListedTwiceIsReadOnce) {
   const std::string shard = MdsBuilder::shard({bytes_of_number(int64_t{7})});
   write_file(dir / "shard.00000.mds", shard);
   const std::string entry = builder.entry("shard.00000.mds", std::ssize(shard), 1);
-  write_file(dir / "index.json", MdsBuilder::index({entry, entry}));
+  fs::create_symlink("shard.00000.mds", dir / "link.mds");
+  const std::string link = builder.entry("link.mds", std::ssize(shard), 1);
+  write_file(dir / "index.json", MdsBuilder::index({entry, entry, entry, link}));
   const auto source = open_mds(dir.path());
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("lists shard.00000.mds more than once; it is read once")));
+              Contains(HasSubstr("lists link.mds, shard.00000.mds more than once")));
 }
 
 TEST(FileHash, IsThatOfTheAlgorithm) {

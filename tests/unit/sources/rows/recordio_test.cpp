@@ -201,7 +201,7 @@ TEST(RecordIo, LeavesOutRecordsOfAHeaderAlone) {
   EXPECT_EQ(source->splits()[0].num_samples, 2);
   EXPECT_EQ(label_in(*source, 1), 6);
   EXPECT_EQ(id_in(*source, 0), "1");
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("2 records of a header alone")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("2 records have only a header")));
 }
 
 TEST(RecordIo, TakesPicturesWithoutAHeader) {

@@ -18,7 +18,7 @@ class LengthsFile final : public ArrowFile {
     next_ = 0;
     ArrowOwner<ArrowArrayStream> stream;
     stream->get_next = &LengthsFile::get_next;
-    stream->get_last_error = [](ArrowArrayStream*) { return "its offsets lead out of it"; };
+    stream->get_last_error = [](ArrowArrayStream*) { return "its offsets point outside of it"; };
     stream->release = [](ArrowArrayStream* self) { self->release = nullptr; };
     stream->private_data = this;
     return stream;

@@ -162,7 +162,7 @@ TEST_P(RowFormats, SamplesBeyondTheLimitAreBadOnes) {
 TEST_P(RowFormats, FilesOfSomethingElseAreRefused) {
   const fs::path file = write("train", four_);
   for (const std::string& content :
-       {std::string(), std::string("hello, world, this is no file of rows"), jpeg_picture(1)}) {
+       {std::string(), std::string("hello, world, this is not a file of rows"), jpeg_picture(1)}) {
     write_file(file, content);
     try {
       open();

@@ -53,7 +53,13 @@ TEST(S3Settings, OfR2NeverSayAws) {
             "https://abc.r2.cloudflarestorage.com/bucket/x");
   EXPECT_EQ(url_by({{"R2_ENDPOINT_URL", "http://127.0.0.1:1/"}, {"R2_ACCOUNT_ID", "abc"}}),
             "http://127.0.0.1:1/bucket/x");
+  EXPECT_EQ(url_by({{"R2_ENDPOINT_URL", "http://127.0.0.1:1/bucket/"}}),
+            "http://127.0.0.1:1/bucket/x");
+  EXPECT_EQ(url_by({{"R2_ENDPOINT_URL", "http://bucket"}}), "http://bucket/bucket/x");
   EXPECT_EQ(url_by({{"AWS_ENDPOINT_URL_S3", "http://127.0.0.1:2"}}), "http://127.0.0.1:2/bucket/x");
+  for (const char* account : {"https://abc.r2.cloudflarestorage.com", "x.y/z"}) {
+    EXPECT_ERROR(url_by({{"R2_ACCOUNT_ID", account}}), invalid_argument, .path = "r2://bucket");
+  }
   EXPECT_ERROR(url_by({}), invalid_argument, .path = "r2://bucket", .subject = argument);
   EXPECT_ERROR(url_by({{"AWS_ENDPOINT_URL", "https://s3.us-east-1.amazonaws.com"}}),
                invalid_argument, .path = "r2://bucket", .subject = argument);

@@ -239,7 +239,7 @@ TEST(Pth, ChoosesAmongSeveralDicts) {
   EXPECT_EQ(pth.notes.at(0), "the tensors of 'anything' are taken");
   pth = keys({{"w", PickledTensor{}.bytes()}, {"epoch", "K\x01"}, {"_extra_state", "N"}}, "");
   EXPECT_EQ(name(pth), "w");
-  EXPECT_EQ(pth.notes.at(0), "what is no tensor is left out: 'epoch'");
+  EXPECT_EQ(pth.notes.at(0), "left out, because they are not tensors: 'epoch'");
   EXPECT_ERROR(keys({{"x", a}, {"y", b}}, ""), unsupported);
   EXPECT_ERROR(keys({{"state", "}"}, {"param_groups", "]"}}, ""), unsupported);
 }

@@ -148,8 +148,8 @@ TEST(Weights, AreFoundBehindOtherWords) {
     tensors.push_back({"criterion.weight", at::ones({2})});
     EXPECT_TRUE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit, &notes));
     ASSERT_EQ(notes.size(), 1U);
-    EXPECT_EQ(notes[0], std::string("what does not begin with '") + prefix +
-                            "' is left out, 1 tensor: 'criterion.weight'");
+    EXPECT_EQ(notes[0], std::string("1 tensor left out, because the names do not begin with '") +
+                            prefix + "': 'criterion.weight'");
   }
   // The whole one rather than the usual one that lacks a tensor.
   {
@@ -193,7 +193,7 @@ TEST(Weights, MayComeWithoutAHead) {
   EXPECT_FALSE(load_weights(weights_of(tensors), kRules, model, HeadPolicy::may_differ, &notes));
   EXPECT_TRUE(model.parameters()[0].tensor.equal(weights_sample()[0].tensor));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "it has no head; the head of 7 rows is drawn anew");
+  EXPECT_EQ(notes[0], "it has no head; the head of 7 rows gets new random weights");
   EXPECT_ERROR(load_weights(weights_of(tensors), kRules, model, HeadPolicy::must_fit),
                invalid_argument);
 }
@@ -205,7 +205,8 @@ TEST(Weights, SayWhatATensorWithoutNumbersIs) {
   std::vector<std::string> notes;
   EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit, &notes));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "what is not read here is left out, 1 tensor: 'other' has the dtype 'F4'");
+  EXPECT_EQ(notes[0],
+            "1 tensor left out, because ffkit does not read it: 'other' has the dtype 'F4'");
   weights.tensors.erase(weights.tensors.begin());
   weights.unread[0].name = "body.weight";
   EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument);

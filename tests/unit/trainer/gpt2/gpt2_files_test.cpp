@@ -15,7 +15,7 @@ TEST(Gpt2Files, ConfigGoesBothWays) {
   const auto file = temp / "config.json";
   Gpt2Config config = gpt2_config("gpt2-xl");
   config.dropout = 0.25;
-  write_gpt2_config(file, config, 50256);
+  write_json(file, gpt2_config_text(config, 50256));
   const Gpt2Config read = read_gpt2_config(file);
   EXPECT_EQ(read.layers, 48);
   EXPECT_EQ(read.heads, 25);
@@ -107,7 +107,7 @@ TEST(Gpt2Files, ConfigBesideWeightsIsCompared) {
   const auto weights = temp / "model.safetensors";
   write_safetensors(weights, {.tensors = {{"wte.weight", at::ones({37, 16})}}, .metadata = {}});
   check_gpt2_config(weights, config);  // there is no config.json
-  write_gpt2_config(temp / "config.json", config, {});
+  write_json(temp / "config.json", gpt2_config_text(config, {}));
   check_gpt2_config(weights, config);
   Gpt2Config other = config;
   other.heads = 2;

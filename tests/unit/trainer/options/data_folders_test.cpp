@@ -68,6 +68,9 @@ TEST(DataFolders, AreStoredAsOneTextOrSeveral) {
   TrainOptions o;
   o.data = "/data/a";
   EXPECT_THAT(options_to_json(o, TaskRegistry::instance()), HasSubstr(R"({"data":"/data/a",)"));
+  o.data = "s3://bucket/a";
+  EXPECT_THAT(options_to_json(o, TaskRegistry::instance()),
+              HasSubstr(R"({"data":"s3://bucket/a",)"));
   o.data = DataFolders::parse({"/data/../data/a:1", "/data/b:2.5"});
   const std::string json = options_to_json(o, TaskRegistry::instance());
   EXPECT_THAT(json, HasSubstr(R"({"data":["/data/a:1","/data/b:2.5"],)"));

@@ -41,7 +41,10 @@ class SlowSource final : public BatchSource {
     --num_left_;
     return DeviceBatch();
   }
+  bool wait_for_batch() override { return num_left_ > 0 || !is_asked_to_stop; }
   double wait_seconds() const override { return 0.25; }
+
+  bool is_asked_to_stop = false;
 
  private:
   int64_t num_left_;
@@ -105,6 +108,39 @@ TEST(TrainingStep, HasTheMeanLossAndTheWaitOfItsBatches) {
     EXPECT_NEAR(result->loss.get(), (task.losses[0] + task.losses[1] + task.losses[2]) / 3, 1e-6);
     EXPECT_EQ(result->wait_seconds, 0.75);
     EXPECT_FALSE(training.run(source, 1, 0).has_value());  // two batches are no step
+    EXPECT_FALSE(training.is_stopped());
+  });
+}
+
+// Its statistics count batches.
+class CountingTask final : public testing::FakeTask {
+ public:
+  explicit CountingTask(TaskSetting setting)
+      : FakeTask(std::move(setting), at::ones({1}).requires_grad_(true)) {}
+  Model& make_model() override { return model_; }
+  at::Tensor forward(const DeviceBatch&) override {
+    count.add_(1);
+    return weight().sum();
+  }
+
+  at::Tensor count = at::zeros({1});
+
+ private:
+  testing::FakeModel model_{{{"weight", weight()}}, {{"count", count}}};
+};
+
+TEST(TrainingStep, LeavesNoTraceWhenItIsStoppedBetweenItsBatches) {
+  const TrainOptions options = options_of(5, /*accumulate=*/3);
+  testing::run_world(2, [&](Communicator& world) {
+    CountingTask task({.options = options, .place = world.place()});
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(options, task.make_model());
+    TrainingStep training(options, task, task.make_model(), *optimizer, world);
+    SlowSource source(world.rank() == 0 ? 5 : 6);  // one process has no data
+    source.is_asked_to_stop = true;
+    ASSERT_TRUE(training.run(source, 0, 0).has_value());
+    EXPECT_FALSE(training.run(source, 1, 0).has_value());
+    EXPECT_TRUE(training.is_stopped());
+    EXPECT_EQ(task.count.item<float>(), 3);
   });
 }
 

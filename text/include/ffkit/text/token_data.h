@@ -10,7 +10,7 @@
 //   num_empty       scalar i64, column: documents without any token; they are left out
 //   id              string, column: where the block begins in its source, "books.jsonl:1"
 //
-// The manifest's options say what the tokens are: "vocabulary", "end_of_text", and "tokenizer", the
+// The manifest's options describe the tokens: "vocabulary", "end_of_text", and "tokenizer", the
 // fingerprint, if ffkit made the tokens from text. The data set's split "tokenizer" has the
 // tokenizer itself: one record whose string field "tokenizer" is the text of a tokenizer.json.
 #pragma once
@@ -46,20 +46,20 @@ Schema tokenizer_schema();
 // Whether records of this schema are blocks of documents.
 bool is_token_schema(const Schema& schema);
 
-// What a split's manifest says about its tokens.
+// Facts about the tokens in a split's manifest.
 struct TokenFacts {
   int64_t vocabulary_size = 0;
   uint32_t end_of_text = 0;
   std::string tokenizer;  // Tokenizer::fingerprint(); empty: not known
 };
-// Throws Error(invalid_argument) for a data set that is none of tokens.
+// Throws Error(invalid_argument) for a data set without tokens.
 TokenFacts token_facts(const Dataset& split);
 
 // The tokenizer of a data set. `data` is its folder, or the folder of one of its splits. Throws
 // Error(not_found) without a tokenizer, Error(corrupt) if it is not the one that was stored.
 Tokenizer stored_tokenizer(const std::filesystem::path& data);
 
-// The documents of a block. Not thread-safe. Its memory is the record's that it was made of.
+// The documents of a block. Not thread-safe. It points into the memory of its record.
 class TokenBlock {
  public:
   // `record` has token_schema(). Throws Error(corrupt) if the documents do not fit the tokens.
@@ -70,7 +70,7 @@ class TokenBlock {
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   // All tokens, num_tokens() numbers of dtype(), aligned to it.
   [[nodiscard]] const void* tokens() const noexcept { return tokens_; }
-  // Where document `d` begins and ends in tokens().
+  // The begin and the end of document `d` in tokens().
   [[nodiscard]] int64_t begin(int64_t d) const { return d == 0 ? 0 : ends_[d - 1]; }
   [[nodiscard]] int64_t end(int64_t d) const { return ends_[d]; }
   // The tokens of document `d` with its end-of-text.

@@ -1,4 +1,4 @@
-// Tokenizer: byte-level BPE as of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶
+// Tokenizer: the byte-level BPE of GPT-2 (Radford et al. 2019), Llama 3 and Qwen: text ─▶ words ─▶
 // bytes, merged pair by pair ─▶ token numbers.
 //
 //   words   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
@@ -6,12 +6,12 @@
 //   merges  of all pairs of neighbours in a word, the pair that comes first in the list of merges
 //           is joined, everywhere, until no pair is in the list
 //
-// The numbers are those of Hugging Face's tokenizers with encode_special_tokens on: text never
-// makes a special token, so "<|endoftext|>" in a text is its 13 characters. Text does make added
-// tokens that are not special. Bytes that are not UTF-8 become U+FFFD, as with Python's
+// The numbers are those of Hugging Face's tokenizers with encode_special_tokens on: a text never
+// becomes a special token, so "<|endoftext|>" in a text stays 13 characters. Added tokens that are
+// not special do occur in texts. Bytes that are not UTF-8 become U+FFFD, as with Python's
 // bytes.decode(errors="replace").
 //
-// A cheap handle: copies share one immutable tokenizer. All const functions are thread-safe. A
+// Copies are cheap and share one immutable tokenizer. All const functions are thread-safe. A
 // moved-from object can only be destroyed or assigned to.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace ffkit::text {
 
-// What encode() makes of the name of a special token in a text, such as "<|endoftext|>".
+// How encode() treats the name of a special token in a text, such as "<|endoftext|>".
 enum class SpecialTokens {
   as_text,    // the tokens of its characters
   as_tokens,  // the special token, as Hugging Face's tokenizers with encode_special_tokens off
@@ -34,15 +34,15 @@ enum class SpecialTokens {
 class Tokenizer {
  public:
   // `path` is a tokenizer.json, or a folder with tokenizer.json, or with vocab.json and merges.txt,
-  // or with encoder.json and vocab.bpe (GPT-2's names), looked for in this order. "bytes" gives
+  // or with encoder.json and vocab.bpe (GPT-2's names), searched in this order. "bytes" gives
   // bytes(), unless a file or folder has that name. Throws Error(not_found) without such files,
-  // Error(corrupt) for a damaged file, and Error(unsupported) for a tokenizer.json that asks for
-  // something else. The message names file, reason and remedy.
+  // Error(corrupt) for a damaged file, and Error(unsupported) for another kind of tokenizer.json.
+  // The message names file, reason and remedy.
   static Tokenizer open(const std::filesystem::path& path);
   // Tokens 0 .. 255 are the bytes of these values, 256 is "<|endoftext|>". It needs no file, merges
   // nothing, and keeps every byte, also of text that is not UTF-8.
   static Tokenizer bytes();
-  // From the text of a tokenizer.json. `name` stands in errors.
+  // From the text of a tokenizer.json. Errors contain `name`.
   static Tokenizer from_json(std::string_view json,
                              const std::filesystem::path& name = "tokenizer.json");
   // The text of a tokenizer.json, which from_json() and Hugging Face's programs read. Equal
@@ -55,11 +55,11 @@ class Tokenizer {
   // Error(not_found) for a vocabulary with none of them.
   [[nodiscard]] uint32_t end_of_text() const;
   [[nodiscard]] bool has_end_of_text() const noexcept;
-  // 16 hex digits that tell vocabularies, merges and special tokens apart.
+  // 16 hex digits that identify vocabulary, merges and special tokens.
   [[nodiscard]] const std::string& fingerprint() const noexcept;
 
-  // Appends the tokens of `text` to `ids`. It is for prompts; for much text, a TokenEncoder is many
-  // times as fast. Throws Error(invalid_argument) if a byte of the text is no token of the
+  // Appends the tokens of `text` to `ids`. Use it for prompts; for much text, a TokenEncoder is
+  // many times as fast. Throws Error(invalid_argument) if a byte of the text is not in the
   // vocabulary.
   void encode(std::string_view text, std::vector<uint32_t>& ids,
               SpecialTokens special = SpecialTokens::as_text) const;
@@ -74,8 +74,8 @@ class Tokenizer {
   // The bytes of a token; those of a special or an added token are its name. Throws
   // Error(invalid_argument) for a number that is no token.
   [[nodiscard]] std::string_view token_bytes(uint32_t id) const;
-  // Whether the token is special, such as end_of_text(): no text makes it. False for a number that
-  // is no token.
+  // Whether the token is special, such as end_of_text(), so that it never comes from text. False
+  // for a number that is not a token.
   [[nodiscard]] bool is_special(uint32_t id) const;
   // The bytes of all `ids`, one after the other. They may not be UTF-8, for instance with half a
   // character at the end. Throws as token_bytes().
@@ -89,8 +89,8 @@ class Tokenizer {
   std::shared_ptr<const Tables> tables_;
 };
 
-// TokenEncoder: encodes much text, to the numbers of Tokenizer::encode(). It keeps the tokens of
-// words that it has seen, up to 32 MB. Not thread-safe: one per thread.
+// TokenEncoder: encodes much text, with the results of Tokenizer::encode(). It keeps the tokens of
+// earlier words, up to 32 MB. Not thread-safe: one per thread.
 class TokenEncoder {
  public:
   explicit TokenEncoder(Tokenizer tokenizer);
@@ -112,8 +112,8 @@ class TokenEncoder {
   std::unique_ptr<Cache> cache_;
 };
 
-// TokenDecoder: turns one token after another into whole characters of UTF-8, for text that is
-// shown while it is made. Not thread-safe.
+// TokenDecoder: converts tokens one by one to whole UTF-8 characters, to show text while it is
+// generated. Not thread-safe.
 class TokenDecoder {
  public:
   explicit TokenDecoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}

@@ -1,5 +1,5 @@
-// BatchSource: where training takes its batches from. A task may write its own. Most tasks need one
-// of two: LoaderSource, or RepeatedBatch, which gives the same batch again and again.
+// BatchSource: gives training its batches. A task may have its own. Most tasks need one of two:
+// LoaderSource, or RepeatedBatch, which always gives the same batch.
 // May change in any version (docs/stability.md).
 #pragma once
 
@@ -36,8 +36,8 @@ class BatchSource {
   virtual LoaderState state() const = 0;
   // The next batch, or nothing at the end of the epoch. Blocks until a batch is ready.
   virtual std::optional<DeviceBatch> next() = 0;
-  // Waits until next() does not block, or until this process was asked to stop: false, and nothing
-  // was taken. A source that does not know says true at once.
+  // Waits until next() does not block and returns true; or returns false if this process was asked
+  // to stop. A source that cannot tell returns true at once.
   virtual bool wait_for_batch() { return true; }
   // How long the last next() blocked, with the wait_for_batch() before it, in seconds.
   virtual double wait_seconds() const = 0;
@@ -56,8 +56,8 @@ int default_decoding_threads(int cores, c10::Device device);
 LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPlace& place,
                                     c10::Device device);
 
-// Sets the order of training samples that `options` say. A task whose samples are shuffled one by
-// one calls it; the data may be in a store.
+// Sets the order of training samples from `options`, for tasks that shuffle single samples; the
+// data may be in a store.
 void set_training_order(const TrainOptions& options, SamplerOptions& sampler);
 
 // Opens a split of options.data. Throws Error(not_found) without the split, and
@@ -65,8 +65,8 @@ void set_training_order(const TrainOptions& options, SamplerOptions& sampler);
 Dataset open_split(const TrainOptions& options, const std::string& split);
 
 // A chain (Dataset::chain()) with a split of each folder of options.data: the first of `names` that
-// the folder has. `misfit` is as TaskEntry's. Throws Error(not_found) for a folder without such a
-// split, Error(invalid_argument) for one that does not fit, and what chain() throws.
+// the folder has. For `misfit` see TaskEntry. Throws Error(not_found) for a folder without such a
+// split, Error(invalid_argument) for one that does not fit, and errors of chain().
 Dataset open_mixed_split(const TrainOptions& options, const std::vector<std::string>& names,
                          std::string (*misfit)(const Schema&));
 // The same for validation: folders that lack the split are left out, unless all lack it.
@@ -88,9 +88,8 @@ std::vector<std::string> mixture_notes(const TrainOptions& options, const Datase
 // Batches of a loader. Tensors share the loader's memory, which lives until the last of them is
 // gone.
 //
-// If the options ask for u8 and `normalize`, which a loader alone refuses, the loader gives bytes,
-// and the device normalises them by the options' mean and std. Without `normalize`, bytes stay
-// bytes.
+// With u8 and `normalize`, which a loader itself refuses, the loader gives bytes, and the device
+// normalises them with mean and std of the options. Without `normalize`, bytes stay bytes.
 class LoaderSource final : public BatchSource {
  public:
   // `limit_batches` is the most batches of an epoch; 0: no limit. `options` are made for `device`.

@@ -5,8 +5,8 @@
 //   batch.row_offsets("boxes")      [N + 1] i64 on the CPU: the rows of sample i are
 //                                   offsets[i] .. offsets[i + 1] - 1
 //
-// A plain value. Tensors on the CPU share the loader's memory, which returns to the loader when the
-// last of them is gone.
+// A plain value. Tensors on the CPU use the loader's memory, which returns to the loader when the
+// last of them is destroyed.
 // May change in any version (docs/stability.md).
 #pragma once
 

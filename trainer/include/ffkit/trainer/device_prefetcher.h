@@ -1,4 +1,4 @@
-// DevicePrefetcher: a loader's batches as tensors on the device that trains. A stream of its own
+// DevicePrefetcher: a loader's batches as tensors on the device that trains. A separate stream
 // copies them one batch ahead:
 //
 //   copy stream      | copy k+1 |          | copy k+2 |
@@ -24,8 +24,8 @@ namespace ffkit {
 
 class DevicePrefetcher {
  public:
-  // `loader` must outlive the prefetcher, which alone starts and restores it, between epochs.
-  // Throws Error(invalid_argument) if its held_batches are below kHeldBatches.
+  // `loader` must outlive the prefetcher; only the prefetcher may start and restore it. Throws
+  // Error(invalid_argument) if its held_batches are below kHeldBatches.
   DevicePrefetcher(Loader& loader, c10::Device device);
   ~DevicePrefetcher();
   DevicePrefetcher(const DevicePrefetcher&) = delete;
@@ -37,9 +37,8 @@ class DevicePrefetcher {
   // As the loader's. A batch that was copied ahead is dropped.
   void start_epoch(int64_t epoch);
   void restore(const LoaderState& state);
-  // The next batch, or nothing at the end of the epoch. Work that is queued on the current stream
-  // from now on waits for its copy. If the loader has the batch after it ready, its copy begins;
-  // next() never waits for that one.
+  // The next batch, or nothing at the end of the epoch. Later work on the current stream waits for
+  // its copy. If the following batch is ready, its copy begins; next() never waits for that one.
   std::optional<DeviceBatch> next();
   // As Loader::wait_for(), of the batch that next() gives.
   bool wait_for(std::chrono::nanoseconds limit);

@@ -15,7 +15,7 @@ struct TaskEntry;
 struct MetricInfo {
   std::string name;   // in metrics.jsonl, TensorBoard and value(): "top1"
   std::string title;  // in lines for people: "top-1"; empty: the name
-  // For people, a value is multiplied by `scale` and printed with `digits` behind the point and
+  // For output, a value is multiplied by `scale` and printed with `digits` after the point and
   // `unit`, such as 100, 2 and "%".
   double scale = 1;
   int digits = 4;
@@ -25,11 +25,11 @@ struct MetricInfo {
 struct EvalResult {
   int64_t count = 0;  // of the task's units, all processes together: images, tokens
   std::vector<std::pair<std::string, double>> metrics;  // names and values, in the task's order
-  // Why there are no metrics, as a sentence without its full stop: the split has no truth to
+  // The reason if there are no metrics, a sentence without its full stop: the split has no truth to
   // compare with. Empty: there are metrics.
   std::string no_metrics = {};
-  // What the network computed that is not finite, as a sentence without its full stop. An
-  // evaluation fails with it, and a training ends. Empty: all is finite.
+  // A sentence, without its full stop, if the network computed something that is not finite. An
+  // evaluation then fails with it, and a training ends. Empty: all is finite.
   std::string diverged = {};
 
   bool has_value(std::string_view name) const;

@@ -13,7 +13,7 @@
 
 namespace ffkit {
 
-// What weights and activations are kept in.
+// The type of weights and activations.
 enum class GenerateType { f32, bf16, f16 };
 std::string_view to_string(GenerateType type);
 // Throws Error(invalid_argument) that lists all names.
@@ -34,8 +34,8 @@ struct GenerateOptions {
   int64_t top_k = 0;  // tokens are drawn from the k likeliest, >= 0; 0: from all
   // Tokens are drawn from the likeliest that have this probability together, 0 < top_p <= 1.
   double top_p = 1;
-  // Above 1, tokens that the sequence has, the prompt's included, become less likely, below 1 more
-  // likely (transformers' RepetitionPenaltyLogitsProcessor); > 0.
+  // Above 1, tokens that are already in the sequence, including the prompt, become less likely,
+  // below 1 more likely (transformers' RepetitionPenaltyLogitsProcessor); > 0.
   double repetition_penalty = 1;
   // A text ends with the token that completes one of these, as with transformers' stop_strings.
   // None is empty.
@@ -51,8 +51,9 @@ struct GenerateOptions {
   // tensor_parallel x pipeline_parallel processes compute the network together, as in Gpt2Options;
   // each >= 1.
   int64_t tensor_parallel = 1, pipeline_parallel = 1;
-  // Gets the texts on this process while they are made: pieces of the first prompt's text, then of
-  // the second's, and so on. `is_last`: the text of this prompt has ended. Empty: not called.
+  // Called with the texts on this process while they are generated: pieces of the first prompt's
+  // text, then of the second's, and so on. `is_last`: the text of this prompt has ended. May be
+  // empty.
   std::function<void(size_t prompt, std::string_view piece, bool is_last)> on_text;
 };
 
@@ -68,20 +69,19 @@ struct GenerateResult {
   std::vector<GeneratedText> texts;  // by prompt
   int64_t num_tokens = 0;            // of all texts
   double seconds = 0;                // for all texts
-  // What the user should know, a sentence each, such as what the model's files ask for in vain.
+  // Notes for the user, a sentence each, such as settings in the model's files that have no effect.
   std::vector<std::string> notes;
 };
 
 // Continues each prompt. An empty prompt begins a document. A text ends with a token of the model's
-// eos_token_id (generation_config.json, else config.json); with the end of text of the tokenizer if
-// the model is of a run. Draws depend on the prompt's place in the list and on the seed. Blocks,
-// and sets the number of libtorch's threads for the process.
+// eos_token_id (generation_config.json, else config.json), or, if the model is of a run, with the
+// tokenizer's end of text. Random numbers depend on the prompt's place in the list and on the seed.
+// Blocks, and sets the number of libtorch's threads for the process.
 //
-// All processes that compute the network together call this with the same options and prompts, see
-// the same files, and get the same texts; `place` is this one's place among them. Throws
-// Error(invalid_argument) for options out of range, for a prompt that with max_tokens is longer
-// than the network can take, and for tokens that it does not know; and what reading the files
-// throws.
+// All processes that compute the network together must call this with the same options and prompts
+// and see the same files; they get the same texts. `place` is the place of this process. Throws
+// Error(invalid_argument) for options out of range, for a prompt that with max_tokens is too long
+// for the network, and for unknown tokens; and errors of reading the files.
 GenerateResult generate_texts(const GenerateOptions& options,
                               const std::vector<std::string>& prompts,
                               const ProcessPlace& place = {});

@@ -9,7 +9,7 @@
 
 namespace ffkit {
 
-// What a training sample is (TokenLoader).
+// The kind of a training sample (TokenLoader).
 enum class Gpt2Samples {
   stream,     // --context tokens of all documents one after the other
   documents,  // a document, cut or padded
@@ -26,8 +26,8 @@ struct Gpt2Options : OwnOptions<Gpt2Options> {
   // Added to variances, 0 <= norm_epsilon < 1. 0: layer_norm_epsilon of the weights that a run
   // begins with, else 1e-5.
   double norm_epsilon = 0;
-  // The weights that a run begins with may have another number of tokens: rows of new tokens become
-  // the mean of the others, and surplus rows are left out.
+  // Initial weights may have another number of tokens: rows of new tokens become the mean of the
+  // others, and surplus rows are left out.
   bool resize_vocabulary = false;
   double dropout = 0.1;  // 0 <= dropout < 1
   // The backward pass computes the inner activations of layers again instead of keeping them.

@@ -1,5 +1,5 @@
-// Model: what training needs of any network. A task calls the network itself by a type that it
-// knows. Not thread-safe.
+// Model: the interface of networks for training. A task calls the network itself through its own
+// type. Not thread-safe.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,15 +26,16 @@ struct ParameterSetting {
 // How the tensors of a file of weights are matched with those of the model.
 struct WeightRules {
   std::string name = "model";  // what messages call the model: "resnet50"
-  // The linear layer that is drawn anew if the file has another number of rows; empty: none.
+  // The linear layer that gets new random weights if the file has another number of rows; empty:
+  // none.
   std::string head = {};
   std::string rows = "rows";     // what messages call the head's rows: "classes"
   std::string choice = "model";  // what chooses the model, for messages: option_name("arch")
   // The present name of a tensor in an older file; empty: no name ever changed.
   std::function<std::string(const std::string& name)> current_name = {};
-  // Turns the tensors of `file` into those of the model, with its names, before they are matched.
-  // It drops tensors that follow from others. Throws Error(unsupported) for a model of another
-  // kind. Empty: nothing to do.
+  // Converts the tensors of `file` to those of the model, with its names, before they are matched,
+  // and drops tensors that follow from others. Throws Error(unsupported) for a model of another
+  // kind. May be empty.
   std::function<void(const std::string& file, std::vector<NamedTensor>& tensors)> prepare = {};
 };
 

@@ -1,5 +1,5 @@
-// Peers: how the processes of a run exchange numbers and tensors: in an evaluation, in a loss that
-// is divided by a sum over all of them, or in a network that they compute together.
+// Peers: exchanges numbers and tensors between the processes of a run: in an evaluation, in a loss
+// that is divided by a sum over all of them, or in a network that they compute together.
 //
 // Calls are collective, except start_send() and start_receive(): all processes make the same calls
 // in the same order, and wait for each other. Not thread-safe. Throws Error(io) if another process
@@ -21,8 +21,8 @@ namespace ffkit {
 class Transfer {
  public:
   explicit Transfer(std::function<void()> finish) : finish_(std::move(finish)) {}
-  // Returns when a sent tensor may be changed, or a received one holds the values; on a GPU, for
-  // work on the current stream. Throws as Peers.
+  // Returns when a sent tensor may be changed, or a received tensor has its values; on a GPU, for
+  // work on the current stream. Throws like Peers.
   void wait() { finish_(); }
 
  private:
@@ -38,10 +38,10 @@ class Peers {
   virtual int world_size() const { return 1; }
   // Adds up over all processes, in place. No gradient goes through it.
   virtual void sum(at::Tensor& /*numbers*/) {}
-  // [world size] what each process gave, by rank. `rows` is [R, ...] on the CPU. R may differ
-  // between processes; the rest may not.
+  // [world size] the rows of each process, by rank. `rows` is [R, ...] on the CPU. Only R may
+  // differ between processes.
   virtual std::vector<at::Tensor> gather_rows(const at::Tensor& rows) { return {rows}; }
-  // [world size] what each process gave, by rank. All tensors have one shape and dtype, and are on
+  // [world size] the tensor of each process, by rank. All have the same shape and dtype, and are on
   // the device of the run.
   virtual std::vector<at::Tensor> gather(const at::Tensor& tensor) { return {tensor}; }
   // To and from one other process; not collective. The receiver's tensor has the sender's shape and
@@ -52,24 +52,24 @@ class Peers {
   [[nodiscard]] virtual Transfer start_receive(at::Tensor& tensor, int other, int tag = 0);
 };
 
-// The sum of all processes' tensors. Its gradient is passed to each process's summand (g of
-// Megatron-LM, Shoeybi et al. 2019, section 3). `tensor` may have any layout. `peers` must outlive
-// the backward pass.
+// The sum of all processes' tensors. The gradient of the sum goes to the tensor of each process (g
+// of Megatron-LM, Shoeybi et al. 2019, section 3). `tensor` may have any layout. `peers` must
+// outlive the backward pass.
 at::Tensor sum_of_peers(const at::Tensor& tensor, Peers& peers);
 
-// `tensor` as it is, an input or a parameter that all processes have alike and compute their
-// summands from. Its gradient is the sum of all processes' gradients (f of Megatron-LM).
+// Returns `tensor`, an input or parameter that is the same in all processes and from which they
+// compute their summands. Its gradient is the sum of all processes' gradients (f of Megatron-LM).
 at::Tensor with_summed_gradient(const at::Tensor& tensor, Peers& peers);
 
-// All processes' tensors behind each other along `dimension`, by rank; each has as many indices.
-// The gradient is the sum of all processes' gradients for the own indices (g of Korthikanti et al.,
-// "Reducing Activation Recomputation in Large Transformer Models", 2022, section 4.2.2).
+// Concatenates all processes' tensors along `dimension`, by rank; all have the same size there. The
+// gradient is the sum of all processes' gradients for this process's indices (g of Korthikanti et
+// al., "Reducing Activation Recomputation in Large Transformer Models", 2022, section 4.2.2).
 at::Tensor gathered_from_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers);
 
-// The other way round: the own indices of the sum of all processes' tensors. Gradients are gathered
-// (g-bar). The size of `dimension` is a multiple of the number of processes. The whole sum is
-// computed and the rest dropped, because c10d's calls without the rest differ between versions and
-// backends.
+// The reverse: this process's indices of the sum of all processes' tensors. Gradients are gathered
+// (g-bar). The size of `dimension` must be a multiple of the number of processes. The whole sum is
+// computed and the rest is dropped, because c10d's calls for only a part differ between versions
+// and backends.
 at::Tensor sum_share_of_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers);
 
 }  // namespace ffkit

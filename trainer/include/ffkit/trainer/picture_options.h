@@ -1,5 +1,6 @@
-// PictureOptions: what a training on pictures with labels does to them, as torchvision's and FFCV's
-// recipes have it. A plain value. Needs no libtorch, so that ffinspect shows what a run sees.
+// PictureOptions: transforms and augmentation for training on pictures with labels, as in
+// torchvision's and FFCV's recipes. A plain value. Needs no libtorch, so that ffinspect can show a
+// run's pictures.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +53,10 @@ struct PictureOptions {
   int64_t resolved_eval_resize() const;
 };
 
-// The options' lines in a table; `epochs` is the most that progressive_to may be.
+// Adds the options to a table; `epochs` is the largest progressive_to.
 void describe_pictures(PictureOptions& options, OptionTable& table, int64_t epochs);
 
-// What is done to each training picture of `size` pixels, as a text for parse_transforms():
+// The transforms of training pictures of `size` pixels, as a text for parse_transforms():
 // "RandomResizedCrop(224, scale=(0.35, 1), interpolation='bilinear', flip_probability=0.5),
 // RandAugment(2, 9)". MixUp and CutMix, which need a batch, are not in it.
 std::string training_transforms(const PictureOptions& options, int64_t size);

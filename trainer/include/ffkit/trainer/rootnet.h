@@ -1,5 +1,5 @@
-// The task "rootnet": the place of a person's root joint in front of the camera, from a crop of the
-// picture, on records of persons.
+// The task "rootnet": finds a person's root joint in camera coordinates from a crop of the picture,
+// on records of persons.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct RootNetOptions : OwnOptions<RootNetOptions> {
   std::string train_split = "train";
   std::string val_split = "val";  // without such a split, test
   int64_t image_size = 0;         // side of a crop, pixels, a multiple of 32; 0: 256, for micro 64
-  // With rotation_probability, a training crop is turned by a normally distributed angle. This is
-  // its standard deviation in degrees, 0 .. 90; the angle is cut off at twice that.
+  // With rotation_probability, a training crop is rotated by a normally distributed angle. This is
+  // its standard deviation in degrees, 0 .. 90; the angle is at most twice that.
   double rotation = 30;
   double rotation_probability = 0.6;
   double flip = 0.5;   // probability that a training crop is mirrored
   double color = 0.2;  // each channel is multiplied by 1 - color .. 1 + color; 0 .. 1
-  // A person's box stands for a square of this side: k is the distance at which the square has the
-  // box's area. In the set's unit: 2000 mm, or 2 m for 3DPW.
+  // Real size of the square that a person's box shows: k is the distance at which a square of this
+  // side has the area of the box. In the set's unit: 2000 mm, or 2 m for 3DPW.
   double real_size = 2000;
   double ap_threshold = 250;  // a root that is found nearer than this to a true one is right
   // The backbone's first weights, if the run does not begin with others: torchvision's ResNet of

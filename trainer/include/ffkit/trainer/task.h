@@ -1,5 +1,5 @@
-// Task: what is trained: data, network, loss and metrics. Runs, checkpoints, reports and processes
-// know a task by this class alone. trainer/tasks/README.md has the order of the calls.
+// Task: data, network, loss and metrics of a training. Runs, checkpoints, reports and processes use
+// only this interface. trainer/tasks/README.md has the order of the calls.
 //
 // A task belongs to one run on one process. It may keep a network, data sets or a state between
 // calls. Not thread-safe. All processes make the same calls in the same order.
@@ -30,9 +30,9 @@ namespace ffkit {
 // Where a task runs.
 struct TaskSetting {
   TrainOptions options;  // resolved for this number of processes
-  // Among the processes that share the samples. These are all processes of the run, unless the task
-  // has a mesh (TaskEntry::mesh). Processes that differ in another dimension of the mesh alone have
-  // the same rank here, and the same batches.
+  // The place among the processes that share the samples. These are all processes of the run,
+  // unless the task has a mesh (TaskEntry::mesh). Processes that differ only in another dimension
+  // of the mesh have the same rank here, and the same batches.
   ProcessPlace place;
   c10::Device device = c10::kCPU;
   // The processes that share the samples. Never null; it lives as long as the run. loss() may use
@@ -55,17 +55,16 @@ class Evaluation {
   // batch. Without truth to compare with, there are no metrics (EvalResult::no_metrics): the
   // evaluation fails then, unless results are wanted.
   virtual EvalResult finish(Peers& peers) = 0;
-  // Writes the results to a file, after finish(), on rank 0 alone, for tasks with
+  // Writes the results to a file, after finish(), only on rank 0, for tasks with
   // TaskEntry::results. Throws Error(io).
   virtual void write_results(const std::filesystem::path& file);
-  // Likewise writes which classes were taken for which others, for tasks with
-  // TaskEntry::confusion_endings. Returns a table for people. Throws Error(invalid_argument),
-  // Error(io).
+  // Likewise writes the confusion matrix, for tasks with TaskEntry::confusion_endings. Returns a
+  // table as text. Throws Error(invalid_argument), Error(io).
   virtual std::string write_confusion(const std::filesystem::path& file);
 };
 
-// The share that a process has of a tensor: the indices of `runs` along `dimension`, one run behind
-// the other, and all indices along the other dimensions.
+// A process's share of a tensor: the indices of `runs` along `dimension`, one run after the other,
+// and all indices along the other dimensions.
 struct TensorCut {
   struct Run {
     int64_t begin = 0, count = 0;
@@ -76,9 +75,9 @@ struct TensorCut {
 // The share of `whole`. It is a view if there is at most one run.
 at::Tensor part_of(const at::Tensor& whole, const TensorCut& cut);
 
-// How the processes of a task's mesh (TaskEntry::mesh) share the parameters of one network. Their
-// ranks are those of the mesh: the last dimension's neighbours have neighbouring ranks. Pure
-// functions, the same on all processes.
+// How the processes of a task's mesh (TaskEntry::mesh) share the parameters of a network. Ranks are
+// those of the mesh: neighbours in the last dimension have neighbouring ranks. Pure functions, the
+// same on all processes.
 class ParameterParts {
  public:
   virtual ~ParameterParts() = default;
@@ -101,18 +100,18 @@ class Task {
 
   // --- What it trains on. The first call is open(), open_noise() or set_facts().
 
-  // Opens the training data and learns the facts from them. Throws Error(not_found) without data,
-  // Error(invalid_argument) if they are none for this task.
+  // Opens the training data and reads the facts from them. Throws Error(not_found) without data,
+  // Error(invalid_argument) if they do not fit this task.
   virtual void open() = 0;
   // Sets facts for noise(), without data.
   virtual void open_noise() = 0;
-  // The fingerprint of what open() opened. All processes of a run must have the same, and a run
-  // continues only on data with the same.
+  // The fingerprint of the opened data. It must be equal on all processes of a run, and a run
+  // continues only on data with the same fingerprint.
   virtual std::string fingerprint() const = 0;
   virtual TaskFacts facts() const { return {}; }
   // Takes over the facts of a checkpoint. Throws Error(corrupt) if facts() never gives such.
   virtual void set_facts(const TaskFacts& facts);
-  // Why this run cannot continue one with these options and facts, as words that follow the
+  // The reason if this run cannot continue one with these options and facts, as words after the
   // checkpoint's path. Empty: it can.
   virtual std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const;
   // The facts of weights from `file`, which is no checkpoint. Throws Error(invalid_argument) if
@@ -128,14 +127,13 @@ class Task {
   // Every sample that is validated, once. Throws Error(not_found) without any.
   virtual std::unique_ptr<BatchSource> validation_batches() = 0;
   // Every sample of options.data to predict, once and in order, with or without labels. The data
-  // are a data set, or what the task reads without a conversion. Throws Error(unsupported) if the
-  // task predicts nothing.
+  // are a data set, or files that the task can read without a conversion. Throws Error(unsupported)
+  // if the task predicts nothing.
   virtual std::unique_ptr<BatchSource> prediction_batches();
   // A batch of options.batch_size samples on the device, made without data, for --dummy and
   // measurements.
   virtual DeviceBatch noise() = 0;
-  // What people should know about the data, a sentence each, without its full stop. Called after
-  // training_batches().
+  // Notes on the data for users, sentences without full stop. Called after training_batches().
   virtual std::vector<std::string> notes() const { return {}; }
   // The same at the end of a run, about what was found during it. Collective.
   virtual std::vector<std::string> end_notes() { return {}; }
@@ -147,33 +145,32 @@ class Task {
   // Draws the initial weights from libtorch's default CPU generator. Called once. The task keeps
   // the model.
   virtual Model& make_model() = 0;
-  // Copies weights from other files into the model, at the beginning of a run that continues none.
-  // Called on rank 0 alone; all processes then take its weights.
+  // Copies weights from other files into the model at the beginning of a new run. Called only on
+  // rank 0; all processes then take its weights.
   virtual void load_initial_weights() {}
   // Sentences on what load_initial_weights() chose and left out, for the user.
   virtual std::vector<std::string> weight_notes() const { return {}; }
   virtual WeightRules weight_rules() const { return {}; }
   virtual ParameterSetting parameter_setting(const NamedTensor& /*parameter*/) const { return {}; }
   // How the processes of the task's mesh share the parameters; null: each has all of them.
-  // Checkpoints hold whole parameters either way. A shared network has no buffers, and the task
-  // itself sees to its gradients (finish_gradients, gradient_norm).
+  // Checkpoints always have whole parameters. A shared network has no buffers, and the task itself
+  // combines its gradients (finish_gradients, gradient_norm).
   virtual const ParameterParts* parts() const { return nullptr; }
-  // Tensors of the task that a checkpoint holds beside the model's, as "task.NAME". They share the
-  // task's storage: copying into them restores the state. Rank 0's are written; all processes read
-  // them.
+  // Tensors of the task in a checkpoint, beside the model's, as "task.NAME". They share the task's
+  // storage: copying into them restores the state. Rank 0's are written; all processes read them.
   virtual std::vector<NamedTensor> state() const { return {}; }
 
   // --- Steps.
 
   // Called before the first batch of `epoch`, or of the rest of it.
   virtual void start_epoch(int64_t /*epoch*/) {}
-  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. All
-  // processes call it equally often, so that it may use setting().peers.
+  // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. It
+  // may use setting().peers, because all processes call it equally often.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;
-  // How much a sample of the batch counts on average, [] f64: its objects, tokens, or weight of its
-  // class. Undefined: each counts alike. Otherwise loss() is the sum of the weighted losses divided
-  // by the number of samples, and the run divides it by the mean weight of all samples of the step,
-  // those of all its batches and processes; by 1 where they weigh nothing.
+  // The mean weight of a sample in the batch, [] f64: its objects, tokens, or the weight of its
+  // class. Undefined: all samples count the same. Otherwise loss() is the sum of the weighted
+  // losses divided by the number of samples. The run divides it by the mean weight of all samples
+  // of the step, over all batches and processes; by 1 if all weights are 0.
   virtual at::Tensor loss_weight(const DeviceBatch& /*batch*/) { return {}; }
   // Called before each loss() if the run multiplies the loss by `scale`, [1] f32 on the device,
   // before the backward pass (--amp fp16). For a task whose loss() runs backward passes itself.
@@ -182,7 +179,8 @@ class Task {
   // task may change them further.
   virtual void finish_gradients() {}
   // Whether the gradients of a step are finite on all processes that compute the network together,
-  // so that all leave out the same steps; `own`: on this one. Called only with a scaled loss.
+  // so that all skip the same steps. `own`: whether they are finite on this process. Called only
+  // with a scaled loss.
   virtual bool are_finite(bool own) { return own; }
   // The norm of all gradients of the network, [] on the device.
   virtual at::Tensor gradient_norm(const std::vector<NamedTensor>& parameters);

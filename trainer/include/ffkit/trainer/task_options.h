@@ -1,4 +1,4 @@
-// TaskOptions: the options of a task. In TrainOptions they stand beside those of every run.
+// TaskOptions: the options of a task, in TrainOptions beside those of every run.
 //
 //   struct DepthOptions : ffkit::OwnOptions<DepthOptions> {
 //     int64_t size = 64;
@@ -11,7 +11,8 @@
 // describe() declares them once. Command line, --help, --config, checkpoints, config.toml and
 // checks follow from it.
 //
-// TaskFacts: what a run and the checkpoint that it continues must agree on beside their options.
+// TaskFacts: facts, beside the options, in which a run and the checkpoint that it continues must
+// agree.
 #pragma once
 
 #include <map>
@@ -50,7 +51,7 @@ struct NoTaskOptions : OwnOptions<NoTaskOptions> {
   void describe(OptionTable&, const TrainOptions&) override {}
 };
 
-// The options of any task, or none, as a value: a copy has options of its own.
+// The options of any task, or none, as a value: a copy has separate options.
 class AnyTaskOptions {
  public:
   AnyTaskOptions() = default;

@@ -3,8 +3,8 @@
 //
 //   void register_<name>_task(TaskRegistry& registry);
 //
-// The build makes the call from the file's name, so that a new task of ffkit needs no other change.
-// A program adds its own task before it trains:
+// The build writes the call from the name of the file, so a new task of ffkit needs no other
+// change. A program adds its own task before it trains:
 //
 //   ffkit::TaskRegistry::instance().add({.name = "depth", ...});
 #pragma once
@@ -27,7 +27,7 @@ struct NamedTensor;
 struct TrainOptions;
 struct TaskSetting;
 
-// A dimension of a mesh of processes, as rows and columns are.
+// A dimension of a mesh of processes, like rows or columns.
 struct MeshDimension {
   std::string name;
   int size = 1;  // >= 1
@@ -42,12 +42,12 @@ struct PythonModel {
   std::string code;
 };
 
-// What is known about a task before a run.
+// The description of a task before a run.
 struct TaskEntry {
   std::string name;                 // --task NAME
   std::string summary;              // a line for --help: what it trains, and on which data
   std::string samples = "samples";  // what people call its samples: "pictures"
-  // What its speed and the size of its splits count: "images", "tokens". Also the key of the size
+  // The unit of its speed and of the size of splits: "images", "tokens". Also the key of the size
   // in metrics.jsonl; the key of the speed is <units>_per_second.
   std::string units = "samples";
   std::vector<MetricInfo> metrics;  // of a validation
@@ -55,45 +55,42 @@ struct TaskEntry {
   bool is_lower_better = false;     // whether lower values of that metric are better
   // The names of Task::facts(), which a checkpoint has in its metadata.
   std::vector<std::string> facts = {};
-  // For --help: what the results are that an evaluation can write (Evaluation::write_results).
-  // Empty: it writes none.
+  // For --help: a description of the results of an evaluation (Evaluation::write_results). Empty:
+  // there are none.
   std::string results = {};
-  // How the names of such files end, which is looked at before an evaluation; empty: as one likes.
+  // Possible endings of such files, checked before an evaluation; empty: any.
   std::vector<std::string> result_endings = {};
   // Likewise of Evaluation::write_confusion; empty: there is no confusion matrix.
   std::vector<std::string> confusion_endings = {};
-  // Of a task without results, the words that say what predicts with its weights; may be empty.
+  // For a task without results: words that name the program that predicts with its weights; may be
+  // empty.
   std::string predicted_by = {};
-  // Why a data set with this schema does not fit the task, as words that follow the data set's
+  // The reason if a data set with this schema does not fit the task, as words after the data set's
   // path. Empty: it fits.
   std::function<std::string(const Schema& schema)> misfit;
   std::function<std::unique_ptr<Task>(TaskSetting setting)> make;
   // The dimensions in which processes compute a network together, from the options of the run.
   // Empty: each process has the whole network. The processes are a mesh, "data" x these dimensions;
-  // neighbours in the last one have neighbouring ranks. Along these dimensions, parameters,
-  // buffers, Task::state(), gradients and losses are the same: the task sees to it (sum_of_peers,
+  // neighbours in the last one have neighbouring ranks. Along these dimensions, the task must keep
+  // parameters, buffers, Task::state(), gradients and losses equal (sum_of_peers,
   // with_summed_gradient). Along "data", epochs are shared and samples averaged.
   std::function<std::vector<MeshDimension>(const TrainOptions& options)> mesh = {};
-  // Writes files for other programs beside the exported weights; the name of `weights` may decide
-  // which. Throws Error(invalid_argument) rather than replace a file. Empty: nothing to write.
-  std::function<void(const TrainOptions& options, const TaskFacts& facts,
-                     const std::filesystem::path& weights)>
-      write_beside = {};
-  // Sets options that are left open from `weights` that a run begins with or evaluates, for
-  // instance from a file beside them that describes the network. Called on rank 0 alone; all
-  // processes then take its options of the task. Throws Error(invalid_argument) if the options
-  // contradict the weights. Empty: nothing to set.
+  // The files for other programs, by name, that belong beside weights which are exported as
+  // model.safetensors or pytorch_model.bin, such as config.json. May be empty.
+  std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts)> files_beside = {};
+  // Sets open options from the `weights` of a run or an evaluation, for instance from a file beside
+  // them that describes the network. Called only on rank 0; all processes then take its options of
+  // the task. Throws Error(invalid_argument) if the options contradict the weights. May be empty.
   std::function<void(TrainOptions& options, const std::filesystem::path& weights)> take_settings =
       {};
   // Gives exported tensors the names that `library` ("timm", "transformers") uses for the network.
   // Returns the files that belong beside them, by name, such as config.json. Throws
-  // Error(unsupported) if the library lacks the network. Empty: one library alone has the network.
+  // Error(unsupported) if the library lacks the network. Empty: only one library has the network.
   std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts,
                           const std::string& library, std::vector<NamedTensor>& tensors)>
       use_names_of = {};
-  // What exported weights say beside their tensors, names and JSON: classes, how pictures are
-  // prepared. It is metadata of a safetensors file, and FILE.json beside another one. Empty:
-  // nothing.
+  // Further information for exported weights, names and JSON: classes, the preparation of pictures.
+  // In a safetensors file it is metadata, otherwise FILE.json beside it. May be empty.
   std::function<TaskFacts(const TrainOptions& options, const TaskFacts& facts)> describe_weights =
       {};
   // The network of a run in Python. Throws Error(unsupported) if no library has this one. Empty: no
@@ -117,12 +114,12 @@ class TaskRegistry {
   // program, while it has one thread.
   static TaskRegistry& instance();
 
-  // Throws Error(invalid_argument) if the name is taken, and if `best` is none of the metrics.
+  // Throws Error(invalid_argument) if the name is taken, and if `best` is not one of the metrics.
   void add(TaskEntry entry);
   // Throws Error(invalid_argument) that lists all names.
   const TaskEntry& find(std::string_view name) const;
-  // The only task that data with `schema` fit. Throws Error(invalid_argument) if none or several
-  // do. `path` is the data set's.
+  // The only task that can train on data with `schema`. Throws Error(invalid_argument) if none or
+  // several can. `path` is the data set's.
   const TaskEntry& find_for(const Schema& schema, const std::string& path) const;
   std::vector<std::string> names() const;
 

@@ -1,5 +1,5 @@
-// TrainOptions: all that defines a run, and the options of its task. A plain value. The defaults
-// are those of the usual ImageNet recipe for ResNet-50.
+// TrainOptions: all options of a run and of its task. A plain value. The defaults are those of the
+// usual ImageNet recipe for ResNet-50.
 #pragma once
 
 #include <cstdint>
@@ -78,8 +78,8 @@ class DataFolders {
   DataFolders(const char* folder);                   // NOLINT(google-explicit-constructor)
   explicit DataFolders(std::vector<DataFolder> folders);
 
-  // From words of a command line or a file. If a word as a whole exists in the file system, it is
-  // the folder; otherwise the number behind its last colon is a weight. Throws
+  // From words of a command line or a file. If a file or folder has the whole word as its name,
+  // that is the folder; otherwise the number after the last colon is a weight. Throws
   // Error(invalid_argument) for a weight that is not finite or not above 0.
   static DataFolders parse(const std::vector<std::string>& words);
   // parse() takes them back: "A:1", "B:3".
@@ -111,21 +111,20 @@ struct TrainOptions {
 
   // Weights that training starts from: .safetensors, .pth or a checkpoint; empty: drawn at random.
   std::filesystem::path pretrained;
-  // Which of several sets of tensors in a file of weights (pretrained, a task's backbone_weights,
-  // what evaluate() takes), such as "model_ema" or "ema.state_dict"; or how the names of its
-  // tensors begin, such as "teacher.backbone". Empty: the set that training scripts call the
-  // model's.
+  // The set of tensors to use if a file of weights (pretrained, a task's backbone_weights, weights
+  // for evaluate()) has several, such as "model_ema" or "ema.state_dict"; or the prefix of their
+  // names, such as "teacher.backbone". Empty: the set that training scripts use for the model.
   std::string weights_key;
-  // Parameters that training does not change, nor the statistics of their batch norms: patterns of
-  // names ("layer1", "features.*.weight") between commas; "backbone": all but the head. Empty:
-  // none.
+  // Frozen parameters, which stay unchanged like the statistics of their batch norms: patterns of
+  // names ("layer1", "features.*.weight"), separated by commas; "backbone": all except the head.
+  // Empty: none.
   std::string freeze;
   double lr_head = 0;  // learning rate of the head, which follows the schedule too; 0: lr
   // Factor of the learning rate from a layer to the one before it, 0 < layer_decay <= 1.
   double layer_decay = 1;
   int64_t epochs = 90;  // >= 1
-  // The run ends after this many steps, also within an epoch, with a validation, whatever `epochs`
-  // is. 0: it ends after `epochs`.
+  // The run ends after this many steps, also within an epoch, with a validation, regardless of
+  // `epochs` is. 0: it ends after `epochs`.
   int64_t steps = 0;
   int64_t batch_size = 256;  // samples a process works on at a time, >= 1
   // Samples a step over all processes; batch_size follows from it. 0: batch_size * processes *
@@ -167,9 +166,9 @@ struct TrainOptions {
   bool broadcast_buffers = false;  // rank 0's running statistics for all processes before each step
   Amp amp = Amp::off;
   double loss_scale = 0;  // fp16 only: factor of the loss, > 0; 0: found and adapted during the run
-  // A GPU takes kernels that give the same bits in every run. They are slower: otherwise cuDNN's
-  // are chosen by trying. An operator for which libtorch has none ends the run with
-  // Error(unsupported). A CPU's kernels always give the same bits.
+  // Uses kernels of a GPU that give the same bits in every run. They are slower: otherwise the
+  // fastest of cuDNN's are chosen. If libtorch has no such kernel for an operator, the run ends
+  // with Error(unsupported). A CPU's kernels always give the same bits.
   bool deterministic = false;
   // Decoding threads of the loader. 0: with a GPU as many as this process has cores, without one a
   // sixteenth of that.
@@ -202,8 +201,8 @@ struct TrainOptions {
   AnyTaskOptions any_task_options;  // empty: the task's defaults
 
   Order order = Order::automatic;
-  // Of a windowed order: streams that an epoch is dealt to (SamplerOptions::num_streams); 0: as
-  // many as processes.
+  // Windowed order: number of streams that an epoch is divided into (WindowOptions::num_streams);
+  // 0: one per process.
   int64_t num_streams = 0;
 
   // `task`, or kFirstTask where it is empty.
@@ -238,8 +237,8 @@ struct OptionTables {
   OptionTable general;
   OptionTable task;
 };
-// The tables of all options, over `options`: those of the run and those of its task. The task's get
-// their defaults if `options` have none. Throws Error(invalid_argument) for an unknown task.
+// The tables of all options, over `options`: those of the run and of its task. Without options of
+// the task, they get their defaults. Throws Error(invalid_argument) for an unknown task.
 OptionTables option_tables(TrainOptions& options);
 // The same where the tasks are not those of TaskRegistry::instance(); needs no libtorch.
 OptionTables option_tables(TrainOptions& options, const TaskRegistry& tasks);

@@ -36,8 +36,8 @@ struct ProgressOutput {
   // JSON objects, one a line, instead of the lines for steps, epochs, validations and the summary
   // (run_report.h); null: none.
   std::FILE* json = nullptr;
-  // A training calls it in every process when it has read all that it will, and before its loaders
-  // end, which wait for a store that does not answer. For a program that ends then; may be empty.
+  // A training calls it in every process after its last read and before its loaders end, which may
+  // wait for a store that does not answer. For programs that exit then; may be empty.
   std::function<void()> at_end = {};
 };
 
@@ -56,7 +56,7 @@ struct TrainSummary {
   bool is_stopped = false;  // the run ended early because it was asked to stop (stop.h)
 };
 
-// A policy of the whole process, for programs that train: how the C library gives memory back.
+// A policy of the whole process, for training programs: how the C library returns memory.
 //
 // Freed memory stays in the process instead of going back to the system. Activations and gradients
 // are hundreds of megabytes that come and go in every step. By default glibc maps and unmaps each
@@ -64,8 +64,8 @@ struct TrainSummary {
 // the start of main(). Does nothing with another C library.
 void keep_freed_memory();
 
-// Every process of `place`'s world calls the functions below, with the same options. Rank 0 alone
-// prints, and needs the work folder and the checkpoint. They throw Error(io) if another process is
+// Every process of `place`'s world must call the functions below, with the same options. Only rank
+// 0 prints and needs the work folder and the checkpoint. They throw Error(io) if another process is
 // gone.
 
 // Trains from the beginning. Throws Error(invalid_argument) if the work folder already holds
@@ -73,15 +73,15 @@ void keep_freed_memory();
 TrainSummary train(const TrainOptions& options, const ProgressOutput& output = {},
                    const ProcessPlace& place = {});
 
-// What may differ from the run that wrote the checkpoint.
+// Allowed differences from the run that wrote the checkpoint.
 struct ResumeOptions {
-  // A step may take another number of samples. If false, options that make another number are
-  // refused. Options that leave it open (no global_batch_size; batch_size and accumulate as in the
-  // checkpoint) keep the checkpoint's number, which the processes share anew.
+  // Whether a step may have another number of samples. If false, options for another number are an
+  // error. Options that leave it open (no global_batch_size; batch_size and accumulate as in the
+  // checkpoint) keep the checkpoint's number, and the processes share it.
   bool accept_batch_change = false;
-  // The names of the options that were given, such as "lr" and "batch-size". All others keep the
-  // values of the run that continues, whatever `options` hold, but for what a given one replaces,
-  // as "epochs" does "steps". Nothing: all were given.
+  // The names of the given options, such as "lr" and "batch-size". All others keep the values of
+  // the continued run, not those in `options`, except if a given option replaces them, as "epochs"
+  // replaces "steps". Nothing: all were given.
   std::optional<std::vector<std::string>> given = std::nullopt;
 };
 
@@ -109,9 +109,9 @@ TrainSummary train_or_resume(const TrainOptions& options, const ProgressOutput& 
 // to compare with, the result has EvalResult::no_metrics; without output.results, it throws
 // Error(invalid_argument) then.
 //
-// `given`: the names of the options that were given. All others are those of the run of the
-// checkpoint, but for what concerned its training alone, such as limit_batches, and for what
-// concerned its data if `options` name others, such as val_share. Nothing: all were given.
+// `given`: the names of the given options. All others are those of the checkpoint's run, except
+// options for training only, such as limit_batches, and, if `options` name other data, options for
+// the data, such as val_share. Nothing: all were given.
 EvalResult evaluate(const TrainOptions& options, const std::filesystem::path& checkpoint,
                     const ProgressOutput& output = {}, const ProcessPlace& place = {},
                     const std::optional<std::vector<std::string>>& given = std::nullopt);
@@ -133,15 +133,15 @@ TrainOptions with_task(TrainOptions options);
 // `checkpoint` is a file, the folder of a checkpoint in parts, or a work folder, whose newest one
 // is taken.
 TrainOptions read_checkpoint_options(const std::filesystem::path& checkpoint);
-// The same to begin with for evaluate() and predict(): without what concerned the training alone,
-// such as limit_batches.
+// The same for evaluate() and predict(). Ignores options that only training uses, such as
+// limit_batches.
 TrainOptions read_evaluation_options(const std::filesystem::path& checkpoint);
 
 // The options in the newest checkpoint of `work_dir` whose options can be read. train_or_resume()
 // may continue from it. Nothing without one.
 std::optional<TrainOptions> read_newest_options(const std::filesystem::path& work_dir);
 
-// Whether `path` is a file of weights alone, or a folder of Hugging Face's with such a file. False
+// Whether `path` is a file with only weights, or a folder of Hugging Face's with such a file. False
 // for a checkpoint and a folder with checkpoints. Throws Error(not_found) for a folder with
 // neither.
 bool is_weights_file(const std::filesystem::path& path);
@@ -156,8 +156,8 @@ struct ExportOptions {
 };
 
 // Writes the weights of `from` (checkpoint, work folder or file of weights) to `to`, a .safetensors
-// or .pth file that load_state_dict(strict=True) of the same model in Python takes, and what the
-// task writes beside it (TaskEntry::write_beside). `to` appears whole or not at all. Throws
+// or .pth file that load_state_dict(strict=True) of the same model in Python takes, and the
+// files that belong beside it (TaskEntry::files_beside). `to` appears whole or not at all. Throws
 // Error(invalid_argument) if `to` exists or has another ending.
 //
 // with_script and names need a checkpoint, and TaskEntry::python_model or use_names_of; otherwise
@@ -166,7 +166,7 @@ struct ExportOptions {
 void export_weights(const std::filesystem::path& from, const std::filesystem::path& to,
                     const ExportOptions& options = {});
 
-// Measures loader and model, each alone, to find the bottleneck of training.
+// Measures the loader and the model separately, to find the bottleneck of training.
 
 // What --benchmark runs on one batch of noise.
 enum class BenchmarkMode {
@@ -178,12 +178,12 @@ enum class BenchmarkMode {
 // steps. options.limit_batches is the number of measured steps; 0: 20. All processes of `place`'s
 // world call these functions. Rank 0 prints a line for each.
 
-// The model alone.
+// Only the model.
 double measure_model(const TrainOptions& options, BenchmarkMode mode,
                      const ProgressOutput& output = {}, const ProcessPlace& place = {});
 
-// The training loader alone: it reads, decodes, augments and copies to the device as fast as it
-// can. The line also says what limits it.
+// Only the training loader: it reads, decodes, augments and copies to the device as fast as it can.
+// The line also says what limits it.
 double measure_loader(const TrainOptions& options, const ProgressOutput& output = {},
                       const ProcessPlace& place = {});
 

@@ -48,7 +48,7 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Network");
   t.add("arch", arch, "Size of the network").set_choices(bevformer_archs()).set_names_model();
   t.add("backbone-weights", backbone_weights,
-        "Weights that the backbone starts from: torchvision's ResNet-50 for tiny, a detector with "
+        "First weights of the backbone: torchvision's ResNet-50 for tiny, a detector with "
         "ResNet-101 and deformable convolutions for small and base; .pth or .safetensors")
       .set_local();
   t.add("backbone-lr", backbone_lr, "Learning rate of the backbone, as a share of --lr")
@@ -59,23 +59,21 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
       .require(!recompute || arch != "micro",
                "off for micro, whose batch norms would count each batch twice");
   t.group("Keyframes");
-  t.add("train-split", train_split,
-        "Split that is trained on; of v1.0-mini, mini_train stands for train")
+  t.add("train-split", train_split, "Split to train on; for v1.0-mini, train means mini_train")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split that is validated; train shows the result after overfitting")
+  t.add("val-split", val_split, "Split to validate; train shows the result after overfitting")
       .require(!val_split.empty(), "the name of a split");
   t.add("queue-length", queue_length,
-        "Keyframes of a training sample: the one whose objects are found, and those before it; 0: "
+        "Keyframes of a training sample: the one with the objects to find, and those before it; 0: "
         "as published, 3 or 4")
       .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
-  t.add("image-scale", image_scale,
-        "Factor by which pictures are resized; 0: as published, 0.5 to 1")
+  t.add("image-scale", image_scale, "Factor to resize pictures; 0: as published, 0.5 to 1")
       .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
   t.add_choice("can-bus", can_bus, parse_bevformer_can_bus, {"none", "last_row", "as_published"},
-               "Which message of the CAN bus is a keyframe's, where the data set has them");
+               "Message of the CAN bus for a keyframe, if the data set has them");
   t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
   t.add("class-balanced", class_balanced,
-        "Class-balanced sampling (CBGS): repeats keyframes that have objects of rare classes");
+        "Class-balanced sampling (CBGS): repeats keyframes with objects of rare classes");
   t.group("Augmentation");
   t.add("photometric-distortion", photometric_distortion,
         "Random brightness, contrast, saturation and hue of training pictures (default: on)");
@@ -205,6 +203,7 @@ LoaderOptions keyframe_loader_options(const TrainOptions& options, const Process
   out.image_field = out.label_field = "";
   out.fields = nuscenes::keyframe_fields(split, keyframe);
   out.sampler.order = Order::sequential;
+  out.io.read_ahead_epochs = false;  // the next one has other windows, or there is none
   return out;
 }
 
@@ -217,7 +216,6 @@ WindowSource::WindowSource(nuscenes::Windows windows, LoaderOptions options,
 
 LoaderOptions WindowSource::window_options(LoaderOptions options) const {
   options.batch_size *= windows_.length;
-  options.io.read_ahead_epochs = false;  // the next epoch has other windows
   windows_.apply(options.sampler);
   // The frames of a window are different pictures.
   options.sampler.share_randomness = false;

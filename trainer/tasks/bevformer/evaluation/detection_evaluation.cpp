@@ -180,7 +180,7 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
     throw dataset_error(split_.path(), ErrorCode::invalid_argument,
                         keyframes_.empty()
                             ? "no keyframe was validated; give a validation split with scenes"
-                            : "rank 0 could not compute the metric; its message says why");
+                            : "rank 0 could not compute the metric; see its message");
   }
   EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
   if (outcome == 2) {

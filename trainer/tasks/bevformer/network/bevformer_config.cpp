@@ -39,7 +39,7 @@ BevFormerConfig bevformer_config(std::string_view name) {
     return config;
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "there is no BEVFormer '{}'; there are tiny, small, base and micro", name);
+                 "unknown BEVFormer '{}'; expected one of tiny, small, base and micro", name);
 }
 
 }  // namespace ffkit

@@ -107,11 +107,11 @@ ResNetConfig backbone_config(const BevFormerConfig& config) {
 void check_config(const BevFormerConfig& c) {
   if (c.embed_dims < 1 || c.num_heads < 1 || c.embed_dims % c.num_heads != 0 ||
       c.embed_dims % 2 != 0) {
-    refuse_config(fmt::format("{} numbers of embedding are no even number for {} heads each",
+    refuse_config(fmt::format("{} numbers of embedding are not a multiple of two for {} heads each",
                               c.embed_dims, c.num_heads));
   }
   if (c.pillar_points < 1 || c.camera_points % c.pillar_points != 0) {
-    refuse_config(fmt::format("{} points in a camera are no multiple of {} heights",
+    refuse_config(fmt::format("{} points in a camera are not a multiple of {} heights",
                               c.camera_points, c.pillar_points));
   }
   if (c.backbone_stages.empty() || c.pyramid_levels < std::ssize(c.backbone_stages)) {

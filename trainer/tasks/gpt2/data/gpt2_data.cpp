@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <ffkit/base/option_names.h>
+#include <ffkit/launch/stop.h>
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/tokenizer.h>
 
@@ -43,35 +44,34 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
     t.add(name, value, help).require(value >= 0 && value <= kMost, "1 to 16777216, or 0");
   };
   t.group("Network");
-  t.add("arch", arch, "Sizes of the network, where the following options do not give them")
+  t.add("arch", arch, "Sizes of the network, unless the following options give them")
       .set_choices(gpt2_names())
       .set_names_model();
   add_size("layers", layers, "Blocks of the network; 0: those of --arch");
   add_size("heads", heads,
            "Heads of attention in a block, a divisor of the width; 0: those of --arch");
   add_size("width", width, "Width of the network; 0: that of --arch");
-  add_size("positions", positions, "Longest sequence that the network can take; 0: that of --arch");
+  add_size("positions", positions, "Longest sequence for the network; 0: that of --arch");
   add_size("vocabulary", vocabulary,
-           "Tokens that the network knows, at least those of the data; 0: those of the data");
+           "Size of the network's vocabulary, at least that of the data; 0: those of the data");
   t.add("layer-norm-epsilon", norm_epsilon,
-        "What norms add to a variance; 0: as in config.json of --pretrained, else 1e-5")
+        "Number that norms add to a variance; 0: as in config.json of --pretrained, else 1e-5")
       .set_stored(norm_epsilon != 0)  // checkpoints without it keep their bytes
       .require(norm_epsilon >= 0 && norm_epsilon < 1, "0 or more and less than 1");
   t.add("resize-vocabulary", resize_vocabulary,
-        "--pretrained may know another number of tokens than the data: rows of new ones begin as "
-        "the mean of the others, rows beyond are left out")
+        "Allows --pretrained with another vocabulary size than the data: rows of new tokens begin "
+        "as the mean of the others, rows of missing tokens are left out")
       .set_stored(resize_vocabulary)
       .require(!resize_vocabulary || !general.pretrained.empty(), "off without --pretrained");
-  t.add("dropout", dropout,
-        "Share of embeddings, attention and outputs of blocks that is dropped in training")
+  t.add("dropout", dropout, "Dropout of embeddings, attention and outputs of blocks in training")
       .require(dropout >= 0 && dropout < 1, "0 or more and less than 1");
   t.add("recompute", recompute,
         "Computes the inside of each block again in the backward pass instead of keeping it: "
         "less memory, a third more time");
   t.group("Tokens");
-  t.add("train-split", train_split, "Split that is trained on")
+  t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split that is validated")
+  t.add("val-split", val_split, "Split to validate")
       .require(!val_split.empty(), "the name of a split");
   const int64_t most = configured_positions(*this);
   t.add("context", context, "Tokens of a sample; 0: --positions")
@@ -81,11 +81,11 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
                "A training sample: a piece of all documents one after the other (stream), or one "
                "document, cut or padded");
   t.add("window-tokens", window_tokens,
-        "Samples are shuffled among about so many tokens, which are kept in memory twice")
+        "Samples are shuffled within about this many tokens, which are kept in memory twice")
       .require(window_tokens >= 1, "at least 1");
   t.group("Mesh of processes");
   t.add("data-parallel", data_parallel,
-        "Processes that share the samples; 0: as many as the other two leave")
+        "Processes that share the samples; 0: the number of processes divided by the other two")
       .require(data_parallel >= 0 && data_parallel <= kMostProcesses, "1 to 65536, or 0");
   const auto add_part = [&](const char* name, int64_t& value, const char* help) {
     t.add(name, value, help)
@@ -96,7 +96,7 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   add_part("tensor-parallel", tensor_parallel,
            "Processes that share each block and the vocabulary");
   t.add("sequence-parallel", sequence_parallel,
-        "With --tensor-parallel: its processes also share the positions in norms, dropout and "
+        "With --tensor-parallel: its processes also divide the positions in norms, dropout and "
         "between blocks, which saves memory")
       .set_stored(sequence_parallel)  // checkpoints without it keep their bytes
       .require(!sequence_parallel || tensor_parallel > 1, "off without --tensor-parallel")
@@ -104,9 +104,10 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
                fmt::format("off with a context of {} that {} processes of --tensor-parallel cannot "
                            "share evenly; give a --context that is a multiple of {}",
                            configured_context(*this), tensor_parallel, tensor_parallel));
-  add_part("pipeline-parallel", pipeline_parallel, "Processes that have some of the blocks each");
+  add_part("pipeline-parallel", pipeline_parallel,
+           "Processes that each compute some of the blocks");
   t.add("micro-batches", micro_batches,
-        "With --pipeline-parallel: pieces that a batch goes through the blocks in")
+        "With --pipeline-parallel: number of pieces into which a batch is divided")
       .require(micro_batches >= 1, "at least 1")
       .require(micro_batches == 1 || pipeline_parallel > 1,
                "1 without --pipeline-parallel; give --accumulate instead");
@@ -147,7 +148,7 @@ Gpt2Config configured_network(const Gpt2Options& options, int64_t vocabulary) {
 
 std::string gpt2_misfit(const Schema& schema) {
   if (text::is_token_schema(schema)) return {};
-  return "the data set is none of tokens; GPT-2 trains on what `ffconvert text` writes";
+  return "the data set has no tokens; GPT-2 trains on data sets of `ffconvert text`";
 }
 
 TaskFacts Gpt2Facts::to_facts() const {
@@ -161,7 +162,7 @@ Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
   const auto result = std::from_chars(number.data(), end, out.vocabulary);
   if (result.ec != std::errc{} || result.ptr != end || out.vocabulary < 0) {
     throw Error(ErrorCode::corrupt,
-                "the checkpoint's vocabulary is no number; it was changed by hand");
+                "the checkpoint's vocabulary is not a number; it was changed by hand");
   }
   return out;
 }
@@ -232,8 +233,20 @@ std::optional<DeviceBatch> TokenSource::next() {
                                  at::TensorOptions(at::kBool))
                        .to(device_)});
   }
-  wait_seconds_ = seconds_since(start);
+  wait_seconds_ = std::exchange(waited_before_, 0) + seconds_since(start);
   return out;
+}
+
+bool TokenSource::wait_for_batch() {
+  const auto start = std::chrono::steady_clock::now();
+  const Waiting waiting("waiting for data", Waiting::kPatience);
+  try {
+    loader_.prepare();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || stop_signal() == 0) throw;
+  }
+  waited_before_ = seconds_since(start);
+  return stop_signal() == 0;
 }
 
 namespace {
@@ -309,15 +322,9 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
                        bool any_vocabulary) {
   const WeightsSource source = find_gpt2_weights(weights);
   if (!source.config) return;
-  const Gpt2Config& other = *source.config;
-  for (const auto& [name, theirs, own] :
-       {std::tuple("layers", other.layers, config.layers),
-        std::tuple("heads", other.heads, config.heads),
-        std::tuple("width", other.width, config.width),
-        std::tuple("positions", other.positions, config.positions),
-        std::tuple("tokens", other.vocabulary, config.vocabulary)}) {
-    const bool is_vocabulary = std::string_view(name) == "tokens";
-    if (theirs == own || (is_vocabulary && any_vocabulary)) continue;
+  for (const auto& [name, theirs, own] : gpt2_differences(*source.config, config)) {
+    const bool is_vocabulary = name == "tokens";
+    if (is_vocabulary && any_vocabulary) continue;
     throw error_at(
         source.config_file, ErrorCode::invalid_argument,
         "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,

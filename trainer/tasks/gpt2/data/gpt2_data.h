@@ -57,6 +57,7 @@ class TokenSource final : public BatchSource {
   void restore(const LoaderState& state) override;
   LoaderState state() const override { return loader_.state(); }
   std::optional<DeviceBatch> next() override;
+  bool wait_for_batch() override;
   double wait_seconds() const override { return wait_seconds_; }
 
  private:
@@ -64,6 +65,7 @@ class TokenSource final : public BatchSource {
   const int64_t limit_batches_;
   const c10::Device device_;
   int64_t num_returned_ = 0;
+  double waited_before_ = 0;  // for the next one
   double wait_seconds_ = 0;
 };
 

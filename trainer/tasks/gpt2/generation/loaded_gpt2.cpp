@@ -29,7 +29,7 @@ using SettingsJson = nlohmann::ordered_json;
 SettingsJson read_settings_file(const std::filesystem::path& file) {
   SettingsJson json =
       SettingsJson::parse(read_whole_text(file), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw error_at(file, ErrorCode::corrupt, "is no JSON object");
+  if (!json.is_object()) throw error_at(file, ErrorCode::corrupt, "is not a JSON object");
   return json;
 }
 
@@ -117,7 +117,7 @@ std::string wanted_options(const SettingsJson& json, const GenerateOptions& give
 std::vector<std::string> setting_notes(const SettingsJson& json, const GenerateOptions& given) {
   std::vector<std::string> out;
   if (const std::string options = wanted_options(json, given); !options.empty())
-    out.push_back(fmt::format("asks for what only options do here; give {}", options));
+    out.push_back(fmt::format("has settings that are options here; give {}", options));
   std::string missing;
   const auto add = [&](const auto& keys) {
     for (const auto& [key, neutral] : keys) {
@@ -148,15 +148,14 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
       out.ends.push_back(static_cast<uint32_t>(id));
       continue;
     }
-    out.notes.push_back(
-        fmt::format("has the eos_token_id {}, which is none of the tokenizer's {} "
-                    "tokens, so it never comes",
-                    id, tokenizer.vocabulary_size()));
+    out.notes.push_back(fmt::format(
+        "has the eos_token_id {}, which is not one of the tokenizer's {} tokens, so it never comes",
+        id, tokenizer.vocabulary_size()));
   }
   // As in transformers; older ones and fftrain's own runs end there.
   if (ends.empty() && tokenizer.has_end_of_text()) {
     out.notes.push_back(fmt::format(
-        "has no eos_token_id, so texts go on behind {0}; --stop '{0}' --hide-stop ends them",
+        "has no eos_token_id, so texts continue after {0}; --stop '{0}' --hide-stop ends them",
         tokenizer.token_bytes(tokenizer.end_of_text())));
   }
   const std::vector<int64_t> begin = token_numbers(json, "bos_token_id", file);
@@ -181,7 +180,7 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   }
   if (!source.config) {
     throw error_at(source.config_file, ErrorCode::not_found,
-                   "is missing, which says what network the weights are of");
+                   "is missing; it describes the network of the weights");
   }
   const Gpt2Config& config = *source.config;
   const std::string tokenizer = is_run ? Gpt2Facts::of(source.run->facts).tokenizer : "";

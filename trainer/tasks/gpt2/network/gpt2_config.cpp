@@ -58,7 +58,7 @@ class Gpt2ConfigReader {
   void refuse_others() const {
     if (others_.empty()) return;
     refuse(ErrorCode::unsupported,
-           fmt::format("has {}, which is not GPT-2's; ffkit computes GPT-2 alone", others_));
+           fmt::format("has {}, which is not GPT-2's; ffkit computes only GPT-2", others_));
   }
 
  private:
@@ -105,6 +105,16 @@ Gpt2Config gpt2_config(const std::string& name) {
   if (name == "gpt2-large") return {.layers = 36, .heads = 20, .width = 1280};
   if (name == "gpt2-xl") return {.layers = 48, .heads = 25, .width = 1600};
   throw error_of(ErrorCode::invalid_argument, "GPT-2: there is no arch '{}'", name);
+}
+
+std::vector<SizeDifference> gpt2_differences(const Gpt2Config& a, const Gpt2Config& b) {
+  std::vector<SizeDifference> out = {{"layers", a.layers, b.layers},
+                                     {"heads", a.heads, b.heads},
+                                     {"width", a.width, b.width},
+                                     {"positions", a.positions, b.positions},
+                                     {"tokens", a.vocabulary, b.vocabulary}};
+  std::erase_if(out, [](const SizeDifference& d) { return d.first == d.second; });
+  return out;
 }
 
 std::string gpt2_problem(const Gpt2Config& c) {
@@ -156,8 +166,7 @@ Gpt2Config read_gpt2_config(const std::filesystem::path& file) {
   return config;
 }
 
-void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
-                       std::optional<int64_t> end_token) {
+std::string gpt2_config_text(const Gpt2Config& config, std::optional<int64_t> end_token) {
   Gpt2Json json = {{"architectures", {"GPT2LMHeadModel"}},
                    {"model_type", "gpt2"},
                    {"activation_function", "gelu_new"},
@@ -179,8 +188,7 @@ void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& conf
   for (const char* key : {"bos_token_id", "eos_token_id"}) {
     json[key] = end_token ? Gpt2Json(*end_token) : Gpt2Json();
   }
-  const std::string text = json.dump(2) + "\n";
-  write_durably(file, text);
+  return json.dump(2) + "\n";
 }
 
 PythonModel gpt2_python(const Gpt2Config& config, int64_t context) {

@@ -37,15 +37,21 @@ std::vector<std::string> gpt2_names();
 // Throws Error(invalid_argument) for another name.
 Gpt2Config gpt2_config(const std::string& name);
 
+// The sizes in which two networks differ.
+struct SizeDifference {
+  std::string_view name;
+  int64_t first = 0, second = 0;
+};
+std::vector<SizeDifference> gpt2_differences(const Gpt2Config& a, const Gpt2Config& b);
+
 // Why there is no such network, as a sentence; empty: there is.
 std::string gpt2_problem(const Gpt2Config& config);
 
 // config.json as transformers' GPT2Config writes it. Throws Error(not_found), Error(corrupt) for no
 // JSON object, Error(unsupported) for a network that is computed in another way than GPT-2's.
 Gpt2Config read_gpt2_config(const std::filesystem::path& file);
-// Throws Error(io). `end_token`: the id that ends a document, where there is one.
-void write_gpt2_config(const std::filesystem::path& file, const Gpt2Config& config,
-                       std::optional<int64_t> end_token);
+// `end_token`: the id that ends a document, where there is one.
+std::string gpt2_config_text(const Gpt2Config& config, std::optional<int64_t> end_token);
 
 // GPT-2 in Python.
 PythonModel gpt2_python(const Gpt2Config& config, int64_t context);

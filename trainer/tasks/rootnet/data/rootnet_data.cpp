@@ -29,31 +29,30 @@ void RootNetOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Network");
   t.add("arch", arch, "RootNet's backbone").set_choices(rootnet_archs()).set_names_model();
   t.add("backbone-weights", backbone_weights,
-        "Weights that the backbone starts from: torchvision's ResNet of --arch, or a RootNet; .pth "
-        "or .safetensors")
+        "First weights of the backbone: torchvision's ResNet of --arch, or a RootNet; .pth or "
+        ".safetensors")
       .set_local();
   t.group("Persons");
-  t.add("train-split", train_split, "Split that is trained on")
+  t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split,
-        "Split that is validated; where there is no val, test stands for it")
+  t.add("val-split", val_split, "Split to validate; if there is no val, test is used")
       .require(!val_split.empty(), "the name of a split");
   t.add("image-size", image_size, "Side of a person's crop in pixels; 0: 256, 64 for micro")
       .require(image_size >= 0 && image_size <= 4096 && image_size % 32 == 0,
                "a multiple of 32 up to 4096, or 0");
   t.add("real-size", real_size,
-        "Side of the square that a person's box is taken for, in the set's unit: 2000 mm, or 2 m "
-        "for 3DPW")
+        "Real size of the square that a person's box shows, in the set's unit: 2000 mm, or 2 m for "
+        "3DPW")
       .require(real_size > 0 && std::isfinite(real_size), "positive");
   t.add("ap-threshold", ap_threshold,
-        "A root that is found nearer than this to a true one is right, in the set's unit")
+        "AP: a root is right if it is nearer than this to a true one, in the set's unit")
       .require(ap_threshold > 0 && std::isfinite(ap_threshold), "positive");
   t.group("Augmentation");
   t.add("rotation", rotation,
-        "Training crops are turned by an angle of this standard deviation, in degrees, cut off at "
-        "two of them")
+        "Training crops are rotated by a random angle with this standard deviation, in degrees, at "
+        "most twice that")
       .require(rotation >= 0 && rotation <= 90, "0 to 90");
-  t.add("rotation-probability", rotation_probability, "Share of training crops that are turned")
+  t.add("rotation-probability", rotation_probability, "Share of training crops that are rotated")
       .require(rotation_probability >= 0 && rotation_probability <= 1, "0 to 1");
   t.add("flip", flip, "Share of training crops that are mirrored")
       .require(flip >= 0 && flip <= 1, "0 to 1");
@@ -130,6 +129,7 @@ LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPl
     out.sampler.mixture = training_mixture(options);
   }
   out.sampler.tail = is_training ? Tail::drop : Tail::exact;
+  out.io.read_ahead_epochs = is_training;
   return out;
 }
 

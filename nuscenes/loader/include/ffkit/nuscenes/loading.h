@@ -32,8 +32,8 @@
 //   lidar_valid      [B] u8
 //   radar_valid      [B, 5] u8               as kRadars
 //
-// The lidar frame is the augmented one. Of radar points, x y z are in it, and the other columns are
-// as stored. Boxes are in it too.
+// The lidar frame is the augmented one. Boxes and x y z of radar points are in this frame; the
+// other columns of radar points are as stored.
 //
 // All random numbers of a sample come from its SampleKey. So pictures, points, boxes and matrices
 // agree, for any number of threads and ranks. Thread-safe as field decoders are.
@@ -55,13 +55,13 @@
 
 namespace ffkit::nuscenes {
 
-// Augmentation of a scene seen from above: points and boxes of a keyframe turned, scaled and
-// mirrored about the lidar, all alike.
+// Augmentation of a scene in bird's-eye view: rotates, scales and mirrors points and boxes of a
+// keyframe together, about the lidar.
 //
 //   p' = flip * scale * rotation * p
 //
-// This is what GlobalRotScaleTrans and RandomFlip3D of mmdetection3d do, in this order. It changes
-// the lidar's frame, so matrices from this frame to the cameras undo it first. Pure functions:
+// Equals GlobalRotScaleTrans and RandomFlip3D of mmdetection3d, in this order. It changes the
+// lidar's frame, so matrices from this frame to the cameras undo it first. Pure functions:
 // thread-safe.
 struct BevAugmentation {
   double rotation_min = 0;  // radians about z, from x to y, min <= max
@@ -85,47 +85,47 @@ struct DrawnBev {
   [[nodiscard]] Transform matrix() const;
   // The way back.
   [[nodiscard]] Transform inverse_matrix() const;
-  // centre, size l w h, yaw, velocity x y: the centre moved, the size scaled, yaw and velocity
-  // turned, the velocity scaled too.
+  // centre, size l w h, yaw, velocity x y: moves the centre, scales the size, rotates yaw and
+  // velocity, and scales the velocity.
   [[nodiscard]] std::array<float, 9> operator()(const std::array<float, 9>& box) const;
 };
 
-// What a sample with this key gets, in all its fields.
+// The augmentation of a sample with this key, for all its fields.
 DrawnBev draw(const BevAugmentation& augmentation, const SampleKey& key);
 
-// A converted split: its keyframes, and the frames between them where the conversion stored such.
+// A converted split: its keyframes, and the sweeps between them, if they were converted.
 struct Split {
   Dataset keyframes;
   std::optional<Dataset> sweeps = {};
 };
 
-// `path` is the folder that ffconvert wrote; `split` as split_there() takes it. Throws what
-// Dataset::open throws. `options` are those of every shard of both.
+// `path` is the folder that ffconvert wrote; `split` as for split_there(). Throws like
+// Dataset::open. `options` apply to every shard of both.
 Split open_split(const std::filesystem::path& path, const std::string& split,
                  const ShardReaderOptions& options = {});
 
 struct CameraOptions {
   std::vector<std::string> channels{kCameras.begin(), kCameras.end()};  // empty: no pictures
-  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample draws for itself. The
-  // frames of a window share what a ResizeCrop and its augmentations draw; with a ScalePad each
-  // frame draws for itself too, as in BEVFormer.
+  // Its transform must be a ResizeCrop or a ScalePad; each camera of a sample has its own random
+  // numbers. With a ResizeCrop, the frames of a window share the random numbers of transform and
+  // augmentations; with a ScalePad, each frame has its own, as in BEVFormer.
   ImageOptions image{.transform = ResizeCrop{}};
 };
 
 struct PointOptions {
   bool is_on = true;
-  // Clouds of a channel, including the keyframe's own, 1 .. 100. There are fewer at a scene's
-  // beginning, and if the conversion stored fewer.
+  // Number of clouds of a channel, including the keyframe's, 1 .. 100. There are fewer at the
+  // beginning of a scene, and if fewer were converted.
   int num_sweeps = 10;
   double min_distance = 1;  // metres; see sweeps.h
-  // Room for the points of a sample. If there are more, the oldest are left out. 0: room for 35,000
-  // points of each lidar sweep and 125 of each radar sweep, which are all that nuScenes has; more
-  // are then an Error(unsupported).
+  // Largest number of points in a sample; if there are more, the oldest are left out. 0: 35,000
+  // points for each lidar sweep and 125 for each radar sweep, which is enough for nuScenes; more
+  // are Error(unsupported).
   int64_t max_points = 0;
   RowLayout layout = RowLayout::ragged;
 };
 
-// A rectangle of the lidar frame's xy plane, in metres. Compared in f32 as mmdetection3d compares
+// A rectangle of the lidar frame's xy plane, in metres. Compared in f32 like mmdetection3d
 // (ObjectRangeFilter, in_range_bev()): a centre on a side is outside.
 struct BevRange {
   double x_min = -51.2;  // min < max
@@ -145,15 +145,15 @@ struct BoxOptions {
   RowLayout layout = RowLayout::ragged;
 };
 
-// Which row of the CAN bus' pose messages is a keyframe's, of those that BEVFormer learns from.
-// Scenes without have zeros.
+// The row of the CAN bus' pose messages for a keyframe, in BEVFormer. Scenes without messages have
+// zeros.
 enum class CanBusRule {
   none,      // no field `can_bus`
   last_row,  // the last row up to the keyframe: what the comments of BEVFormer's converter mean
-  // What its code does (_get_can_bus_info() in tools/data_converter/nuscenes_converter.py of
-  // fundamentalvision/BEVFormer): position and orientation of the last row up to the keyframe, the
-  // rest of the first row behind it. That is the next keyframe's first row; of a scene's last
-  // keyframe, whose rows behind it are not converted, the last row.
+  // Like its code (_get_can_bus_info() in tools/data_converter/nuscenes_converter.py of
+  // fundamentalvision/BEVFormer): position and orientation from the last row before the keyframe,
+  // the rest from the first row after it, which is the next keyframe's first row. For the last
+  // keyframe of a scene, whose later rows are not converted, it is the last row.
   bevformer_code,
 };
 
@@ -165,8 +165,8 @@ struct KeyframeOptions {
   BoxOptions boxes = {};
   BevAugmentation bev = {};
   CanBusRule can_bus = CanBusRule::none;
-  // The field `motion`, as get_data_info() of BEVFormer's CustomNuScenesDataset makes it;
-  // to_differences() in windows.h makes of it what the network takes.
+  // The field `motion`, like get_data_info() of BEVFormer's CustomNuScenesDataset; to_differences()
+  // in windows.h converts it for the network.
   //   0-2    translation of LIDAR_TOP's ego pose, global frame
   //   3-6    its quaternion w, x, y, z
   //   7-15   acceleration, rotation rate, velocity by the rule `can_bus`; zeros for the rule none,
@@ -176,18 +176,18 @@ struct KeyframeOptions {
   // There is no field `can_bus` then.
   bool motion = false;
   bool identity = false;  // the fields sample_token, scene_token and frame_index
-  // For a set that was converted with the converter's option allow_partial. A picture without a
-  // file is zeros (its matrices are those of a 1600 x 900 picture), and a cloud without a file has
-  // no points; camera_valid, lidar_valid and radar_valid say so. False: such a keyframe is a bad
-  // sample (LoaderOptions::bad_samples). Sweeps without a file have no points in any case.
+  // For a set that was converted with allow_partial. A missing picture is zeros (with the matrices
+  // of a 1600 x 900 picture), and a missing cloud has no points; camera_valid, lidar_valid and
+  // radar_valid mark them. False: such a keyframe is a bad sample (LoaderOptions::bad_samples).
+  // Missing sweeps never have points.
   bool allow_missing = false;
 };
 
-// The fields listed above, without those that are switched off, for a Loader of `split.keyframes`
-// or of any subset of its split; of subsets here the whole split is taken. The decoders read sweeps
-// and earlier keyframes themselves, and announce a sample's sweeps to the kernel when its own read
-// is planned. Throws Error(invalid_argument) for options out of range and sweeps of another split,
-// and Error(not_found) for what the conversion left out, such as sweeps.
+// The fields listed above, except those that are switched off, for a Loader of `split.keyframes` or
+// a subset of it; if `split.keyframes` is a subset, its whole split is used. The decoders read
+// sweeps and earlier keyframes themselves, and announce the sweeps of a sample to the kernel when
+// its read is planned. Throws Error(invalid_argument) for options out of range and sweeps of
+// another split, and Error(not_found) if the conversion left out something, such as sweeps.
 std::vector<BatchField> keyframe_fields(const Split& split, const KeyframeOptions& options);
 
 }  // namespace ffkit::nuscenes

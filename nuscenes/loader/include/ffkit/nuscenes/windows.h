@@ -1,5 +1,5 @@
-// Keyframes to train on: a choice of those that have boxes; scenes that stay together, and windows
-// of a frame and those before it, for temporal models.
+// Keyframes for training: a selection of those with boxes; scenes that stay together; and windows
+// of a frame and its predecessors, for temporal models.
 //
 //   keyframes     0 1 2 | 3 4 ...                           scenes of 3 and of 2
 //   windows       0 0 0 | 0 0 1 | 0 1 2 | 3 3 3 | 3 3 4     of 2 previous frames, oldest first
@@ -22,8 +22,7 @@
 
 namespace ffkit::nuscenes {
 
-// Which keyframes to train on: those that have boxes, and a choice in which rare classes come more
-// often.
+// Selections of keyframes for training: those with boxes, or a selection with more of rare classes.
 //
 //   const KeptBoxes kept = read_kept_boxes(split.keyframes, options.boxes);
 //   make_windows(split.keyframes, 3).select(keyframes_with_boxes(kept));            // each once
@@ -35,11 +34,11 @@ struct KeptBoxes {
   std::vector<std::bitset<kClasses.size()>> classes;  // bit c: one of them has class c
 };
 
-// Reads two fields of each record, three with options.range, and no pictures or points: 28,000
-// keyframes take half a second from the page cache and ten from a cold disk, on one thread. A
-// set that was converted with --zstd is read as a whole. The range is that of boxes before the
-// augmentation; max_boxes and layout do not count. Throws what Dataset::read_field throws, and
-// Error(invalid_argument) for options out of range.
+// Reads two fields of each record, three with options.range, but not pictures and points: 28,000
+// keyframes take half a second from the page cache and ten from a cold disk, on one thread. A set
+// with --zstd is read completely. The range applies to boxes before augmentation; max_boxes and
+// layout do not count. Throws like Dataset::read_field, and Error(invalid_argument) for options out
+// of range.
 KeptBoxes read_kept_boxes(const Dataset& keyframes, const BoxOptions& options);
 
 // The numbers of the keyframes that have a box, ascending.
@@ -47,21 +46,20 @@ std::vector<int64_t> keyframes_with_boxes(const KeptBoxes& kept);
 
 struct ClassBalance {
   std::vector<int64_t> keyframes;  // numbers, repeated; class by class, so a sampler must shuffle
-  // Keyframes with a box of the class: all there are, and those chosen, repeated ones as often as
-  // they are there.
+  // Number of keyframes with a box of the class: all, and the selected ones with repetitions.
   std::array<int64_t, kClasses.size()> num_before{};
   std::array<int64_t, kClasses.size()> num_after{};
 };
 
 // CBGSDataset of mmdetection3d: of n_c keyframes with class c, int(n_c * (1/10) / (n_c / sum of all
-// n)) are drawn with replacement, so every class gives a tenth. A class that no keyframe has gives
-// none. mmdetection3d counts all valid boxes, wherever they are: read them without a range for its
-// choice, and with one so that no keyframe is without boxes. Drawn from (seed, epoch), as many in
-// each epoch; mmdetection3d draws once for all epochs.
+// n)) are drawn with replacement, so every class gives a tenth. A class without keyframes gives
+// none. mmdetection3d counts all valid boxes at any place: read boxes without a range for the same
+// selection, or with a range so that every keyframe has boxes. Drawn for each (seed, epoch), the
+// same number in each epoch; mmdetection3d draws once for all epochs.
 ClassBalance class_balanced(const KeptBoxes& kept, uint64_t seed, int64_t epoch);
 
-// Where each scene begins, for SamplerOptions::groups. Error(invalid_argument) where records of a
-// scene do not lie next to each other in the order of time, as ffconvert writes them.
+// The begin of each scene, for SamplerOptions::groups. Error(invalid_argument) if records of a
+// scene are not next to each other in the order of time, as ffconvert writes them.
 std::shared_ptr<const std::vector<int64_t>> scene_groups(const Dataset& keyframes);
 
 struct Windows {
@@ -69,43 +67,43 @@ struct Windows {
   // is keyframe w.
   Dataset frames;
   int64_t length = 1;
-  // [frames.num_records()] 1 where a scene has no frame so far back and its first one stands in.
+  // [frames.num_records()] 1 if a scene has no such early frame, and its first frame replaces it.
   std::vector<uint8_t> is_repeated;
   std::shared_ptr<const std::vector<int64_t>> groups;
 
-  // Adds what keeps windows whole and draws their augmentation once. LoaderOptions::batch_size must
-  // then be a multiple of `length`: a batch [B * length, ...] is [B, length, ...].
+  // Adds options that keep windows together and give each window one augmentation.
+  // LoaderOptions::batch_size must then be a multiple of `length`: a batch [B * length, ...] is [B,
+  // length, ...].
   void apply(SamplerOptions& options) const;
-  // is_repeated of a batch's samples. Error(invalid_argument) for one that is no record of
-  // `frames`.
+  // The values of is_repeated for the samples of a batch. Throws Error(invalid_argument) if a
+  // sample is not a record of `frames`.
   [[nodiscard]] std::vector<uint8_t> mask(std::span<const int64_t> record_indices) const;
-  // For a batch of whole windows one after another: 1 for a frame that follows another one in its
-  // window; 0 for the first of a window, for a frame behind one that only stands in, and behind a
-  // replacement (BadSamples::skip) that tore them apart. A temporal model starts anew at a 0.
-  // Error as mask().
+  // For a batch of whole windows: 1 if a frame follows another one in its window; 0 for the first
+  // of a window, after a repeated frame, and after a replacement of a bad sample
+  // (BadSamples::skip). A temporal model must start again at a 0. Error like mask().
   [[nodiscard]] std::vector<uint8_t> has_previous(std::span<const int64_t> record_indices) const;
-  // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. Those
-  // of make_windows() and draw_windows() are numbered as their keyframes. A window that is there
-  // twice draws two augmentations. Error(invalid_argument) for a number that is out of range.
+  // The windows with these numbers, 0 .. num_windows()-1, in this order; numbers may repeat. In
+  // make_windows() and draw_windows(), windows have the numbers of their keyframes. A repeated
+  // window gets different augmentations. Error(invalid_argument) for a number out of range.
   [[nodiscard]] Windows select(std::span<const int64_t> windows) const;
   [[nodiscard]] int64_t num_windows() const { return std::ssize(*groups); }
 };
 
-// From the field `motion` of a batch, [samples * 18], to what BEVFormer's network takes
-// (union2one() of CustomNuScenesDataset): numbers 0-2 and 17 become differences to the sample
-// before where has_previous is 1, else 0. Degrees are subtracted as they are: a turn across 0 gives
-// nearly +-360. Error(invalid_argument) when there are not 18 numbers for each of has_previous, or
-// its first is 1.
+// Converts the field `motion` of a batch, [samples * 18], for BEVFormer's network (union2one() of
+// CustomNuScenesDataset): numbers 0-2 and 17 become differences to the sample before if
+// has_previous is 1, else 0. Degrees are simply subtracted: a turn across 0 gives nearly +-360.
+// Error(invalid_argument) if there are not 18 numbers for each sample, or the first has_previous is
+// 1.
 void to_differences(std::span<double> motion, std::span<const uint8_t> has_previous);
 
-// A window for each keyframe: it and `num_previous` (0 .. 1000) before it. Of a subset of a split
-// the frames before are those of the subset. Errors as scene_groups().
+// A window for each keyframe: the keyframe and the `num_previous` (0 .. 1000) before it. In a
+// subset, earlier frames are those of the subset. Errors like scene_groups().
 Windows make_windows(const Dataset& keyframes, int64_t num_previous);
 
-// The same with one frame more to choose from: of the `num_previous` + 1 frames before a keyframe,
-// one is left out, drawn anew for each epoch by (seed, epoch, number of the keyframe in its split).
-// So the time between frames varies, as BEVFormer trains
-// (CustomNuScenesDataset.prepare_train_data()). A loader of these windows is one of that epoch.
+// The same, but one of the `num_previous` + 1 frames before a keyframe is left out at random, by
+// (seed, epoch, number of the keyframe in its split). So the time between frames varies, as in
+// BEVFormer (CustomNuScenesDataset.prepare_train_data()). A loader of these windows is for that
+// epoch only.
 Windows draw_windows(const Dataset& keyframes, int64_t num_previous, uint64_t seed, int64_t epoch);
 
 }  // namespace ffkit::nuscenes

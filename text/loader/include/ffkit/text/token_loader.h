@@ -8,12 +8,12 @@
 //               loss_mask says which targets count.
 //
 // Samples are shuffled in windows of neighbouring blocks (window_tokens), so a block is read about
-// once an epoch, not once a sample. The sequence of samples depends on (seed, epoch) alone. It is
-// the same for every world size, and ranks share the batches as Sampler says.
+// once an epoch, not once a sample. The sequence of samples depends only on (seed, epoch). It is
+// the same for every world size; ranks share the batches as in Sampler.
 //
 // The constructor reads the number of tokens of each block, 8 bytes for about 65,000 tokens, but no
-// document. The thread that calls next() reads the records and verifies their checksums. The kernel
-// was asked for their pages a window earlier.
+// document. The thread that calls next() reads the records and verifies their checksums. Their
+// pages were requested from the kernel one window earlier.
 //
 // Not thread-safe. Batches are values, and own their memory.
 #pragma once
@@ -55,8 +55,8 @@ struct TokenBatch {
   int64_t context = 0;  // C
   // [N, C + 1] row-major. Inputs of sample n are tokens[n][0 .. C-1], targets tokens[n][1 .. C].
   std::vector<int64_t> tokens;
-  // [N, C] row-major, 1 where the target tokens[n][c + 1] counts, else 0. Empty for
-  // TokenSamples::stream: all of them count.
+  // [N, C] row-major: 1 if the target tokens[n][c + 1] counts, otherwise 0. Empty for
+  // TokenSamples::stream, because all targets count.
   std::vector<uint8_t> loss_mask;
   // [N] the samples' numbers in the epoch's stream before shuffling; for documents, in the epoch's
   // order of documents.
@@ -66,8 +66,8 @@ struct TokenBatch {
 class TokenLoader {
  public:
   // `dataset` is a split or a subset of its blocks. Throws Error(invalid_argument) for options out
-  // of range, for a data set that is none of tokens, for a context longer than the whole data set,
-  // and, with Tail::drop, for fewer samples than a step of all ranks takes.
+  // of range, a data set without tokens, a context longer than the whole data set, and, with
+  // Tail::drop, if there are fewer samples than in a step of all ranks.
   TokenLoader(Dataset dataset, TokenLoaderOptions options);
   ~TokenLoader();
   TokenLoader(TokenLoader&&) noexcept;
@@ -86,6 +86,9 @@ class TokenLoader {
 
   // Starts `epoch` from its beginning.
   void start_epoch(int64_t epoch);
+  // Reads what next() returns, which then does not block. Nothing is lost where a wait for a store
+  // is ended (Error(cancelled)).
+  void prepare();
   // The next batch, or nothing at the end of the epoch. Begins epoch 0 if none was started. Throws
   // Error(corrupt) that names shard and record, or Error(io).
   std::optional<TokenBatch> next();

@@ -1,4 +1,4 @@
-#include "numbers/npy_header.h"
+#include "schema/npy_header.h"
 
 #include <array>
 #include <charconv>
@@ -12,12 +12,12 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void no_npy(const std::string& why) {
-  throw Error(ErrorCode::corrupt, "is no .npy file: " + why);
+  throw Error(ErrorCode::corrupt, "is not a .npy file: " + why);
 }
 
 // The text between the value's first character and what ends it in "{'descr': '<f4',
 // 'fortran_order': False, 'shape': (3, 4), }".
-std::string_view value_of(std::string_view header, std::string_view key) {
+std::string_view text_of_key(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}'", key));
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at + key.size() + 2);
   const size_t begin =
@@ -73,8 +73,8 @@ DType dtype_of_numpy(std::string_view descr) {
     if (descr == name) return dtype;
   }
   throw error_of(ErrorCode::unsupported,
-                 "numbers of NumPy's type '{}' are not taken; save them as little-endian integers "
-                 "or floats of 1 to 8 bytes",
+                 "numbers of NumPy's type '{}' are not supported; save them as little-endian "
+                 "integers or floats of 1 to 8 bytes",
                  descr);
 }
 
@@ -87,7 +87,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
     throw error_of(ErrorCode::unsupported,
-                   "is a .npy file of version {}; versions 1 to 3 are taken", version);
+                   "is a .npy file of version {}; versions 1 to 3 are supported", version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
   if (file.size() < begin) no_npy("it is cut short");
@@ -96,8 +96,8 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   if (file.size() - begin < length) no_npy("it is cut short");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + begin, length);
 
-  NpyHeader result{.dtype = dtype_of_numpy(value_of(header, "descr")),
-                   .shape = parse_shape(value_of(header, "shape")),
+  NpyHeader result{.dtype = dtype_of_numpy(text_of_key(header, "descr")),
+                   .shape = parse_shape(text_of_key(header, "shape")),
                    .data_offset = begin + length};
   const size_t num_bytes = file.size() - result.data_offset;
   size_t expected = size_of(result.dtype);
@@ -110,7 +110,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
     no_npy(
         fmt::format("its shape needs {} bytes of numbers, but there are {}", expected, num_bytes));
   }
-  const std::string_view order = value_of(header, "fortran_order");
+  const std::string_view order = text_of_key(header, "fortran_order");
   // An array of one dimension is the same in both orders, and NumPy may write either.
   if (order.starts_with("True") && result.shape.size() > 1) {
     throw Error(ErrorCode::unsupported,
