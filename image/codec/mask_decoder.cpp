@@ -16,6 +16,8 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
     const bool is_jpeg =
         info.encoding == ImageEncoding::jpeg || info.encoding == ImageEncoding::dct;
     const bool is_webp = info.encoding == ImageEncoding::webp;
+    const bool is_bmp = info.encoding == ImageEncoding::bmp;
+    const bool is_pgm = !is_webp && !is_jpeg && !is_bmp && info.num_components == 1;
     // Pillow gives pictures of WebP three channels, and scales the numbers of a PGM.
     throw error_of(
         ErrorCode::unsupported, "the mask is {}; save masks as PNG of one channel{}",
