@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "enum_names.h"
