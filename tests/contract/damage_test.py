@@ -169,7 +169,7 @@ def folders(ffconvert, ffinspect, demo):
     refused(NotFoundError, ["there is no split 'test'; the data set has train, val"], lambda: Dataset(demo, "test"))
     refused(NotFoundError, ["name the split that you mean"], lambda: Dataset(demo))
     refused(NotFoundError, ["there is no such folder"], lambda: Dataset(demo / "none"))
-    refused(NotFoundError, ["is the folder of the split 'train' alone"], lambda: Dataset(demo / "train", "val"))
+    refused(NotFoundError, ["is the folder of the split 'train', not of a data set"], lambda: Dataset(demo / "train", "val"))
     refused(UnsupportedError, ["s3://bucket/set", "ffkit"], lambda: Dataset("s3://bucket/set", "train"))
     refused(UnsupportedError, ["ffkit"], lambda: Dataset(demo, "train").where("label == 3"))
     refused(UnsupportedError, ["more than the limit of 100", "max_record_bytes"], lambda: Dataset(demo, "train", max_record_bytes=100)[0])

@@ -92,7 +92,7 @@ def test_pairs(tmp_path):
     assert [sample["id"] for sample in ffkit.Dataset(tmp_path / "list", "val")] == ["2.jpg", "0.jpg"]
     with pytest.raises(ValueError, match="give at least two"):
         convert.pairs(tmp_path / "none", {"image": "pictures"})
-    with pytest.raises(ffkit.Error, match="no name is in all folders.*say with suffix"):
+    with pytest.raises(ffkit.Error, match="no name is in all folders.*give what comes after"):
         convert.pairs(tmp_path / "none", folders)
     with pytest.raises(TypeError, match="folders is 'pictures', expected mapping"):
         convert.pairs(tmp_path / "none", "pictures")
@@ -409,7 +409,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
         (deep / file).write_bytes(b"\xff\xd8\xff\xe0 and no picture")
     wrong = {
         "texts need tokenizer": lambda: convert.text(lines, tmp_path / "dst"),
-        "say with ending": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
+        "give the ending of texts with ending": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
         "document is 'page'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", document="page"),
         "token_dtype is 'u8'": lambda: convert.jsonl(lines, tmp_path / "dst", token_dtype="u8"),
         "raise the limit with max_line_bytes": lambda: convert.jsonl(long_line(tmp_path), tmp_path / "dst", max_line_bytes=1024),

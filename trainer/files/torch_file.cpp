@@ -383,7 +383,7 @@ TarEntries read_tar_entries(const File& file) {
     refuse_tensors(fmt::format(
         "is a tar archive{}; unpack it and give the weights in it",
         first.empty() ? std::string()
-                      : fmt::format("that begins with the file '{}'", printable(first))));
+                      : fmt::format(" that begins with the file '{}'", printable(first))));
   }
   return entries;
 }

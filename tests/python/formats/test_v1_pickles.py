@@ -156,7 +156,7 @@ def test_strings_of_python_2_are_bytes(tmp_path: Path) -> None:
         (pickle.dumps({"a": 1}, 0), "a pickle of protocol 2 or older"),
         (pickle.dumps((jpeg(1), 1), 1), "a pickle of protocol 2 or older"),
         (pickle.dumps((np.arange(3), 1), 2), "a pickle of protocol 2 or older"),
-        (npy(np.arange(3, dtype=">f4")), "numbers of NumPy's type '>f4' are not taken"),
+        (npy(np.arange(3, dtype=">f4")), "numbers of NumPy's type '>f4' are not supported"),
         (gzip.compress(b"x"), "gzip data"),
     ],
 )
@@ -166,7 +166,7 @@ def test_what_becomes_bytes_is_said(tmp_path: Path, record: bytes, said: str) ->
         assert [row["data"] for row in converted(source)] == [record, record]
     # Among others it is a bad sample, which says the same.
     source = write_v1(tmp_path / "more" / "0.ffr", [pickle.dumps((jpeg(0), 0)), record])
-    with pytest.raises(ffkit.Error, match=rf"the record is none of pickles of image, label, as the others are: {re.escape(said)}"):
+    with pytest.raises(ffkit.Error, match=rf"the record is not one of pickles of image, label, as the others are: {re.escape(said)}"):
         converted(source)
 
 

@@ -160,7 +160,7 @@ def test_other_forms_of_masks_are_refused_with_a_remedy_that_works(tmp_path: pat
 
 def test_mixing_refuses_what_it_would_leave(half_labelled: ffkit.Dataset) -> None:
     depth = {"depth": ffkit.PythonField(lambda values, key: np.zeros((8, 8)), shape=[8, 8], inputs=["image"])}
-    with pytest.raises(ValueError, match="'depth' as it was, which has a number for each pixel"):
+    with pytest.raises(ValueError, match="would not change the batch's field 'depth', which has a number for each pixel"):
         load(half_labelled, depth, mixing=ffkit.Mixing(mixup=0.2))
     zeros = {"mask": ffkit.ZerosWhereNull("mask", ffkit.MaskField("mask"))}
     assert {int(number) for number in load(half_labelled, zeros, mixing=ffkit.Mixing(cutmix=1.0))["mask"].unique()} <= {0, 1, 3}

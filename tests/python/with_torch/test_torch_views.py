@@ -231,7 +231,7 @@ def test_ids_are_renumbered_or_refused(data: ffkit.Dataset) -> None:
     assert set(plain["mask"].unique().tolist()) == set(table)
     for old, new in table.items():
         assert torch.equal(plain["mask"] == old, renumbered["mask"] == new)
-    with pytest.raises(ffkit.CorruptError, match="has the id 7, for which `ids` has no new one"):
+    with pytest.raises(ffkit.CorruptError, match="has the id 7, which is not in `ids`"):
         load(ids={0: 0, 15: 1, 255: 255})
     with pytest.raises(ffkit.CorruptError, match="has the id .*, for which"):
         load(ids=range(7))

@@ -47,7 +47,7 @@ def test_signatures_are_those_of_the_tables(name):
 def test_help_shows_every_option_with_its_meaning_range_and_default():
     text = pydoc.render_doc(convert.folder, renderer=pydoc.plaintext)
     for words in ("classes_from: Optional[Literal['train', 'all']] = 'train'", "threads: int = 0", "zstd_dictionary: int | str = '0'", "shard_size = '256M'",
-                  "Size of a shard", "1M .. 1T", "default: all that are there", "jpeg_quality = 90", "1 .. 100", "dry_run = False", 'With store="smart"'):  # fmt: skip
+                  "Size of a shard", "1M .. 1T", "default: all that are", "jpeg_quality = 90", "1 .. 100", "dry_run = False", 'With store="smart"'):  # fmt: skip
         assert words in text, words
     assert "--" not in text
     assert "bad_samples = 'fail'" in inspect.getdoc(convert.ConvertOptions) and "raw_share = 0.5" in inspect.getdoc(convert.PictureOptions)

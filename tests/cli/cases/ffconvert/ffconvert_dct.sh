@@ -65,7 +65,7 @@ check cmp whole/report.jsonl parts/report.jsonl
 kill_when killed/train/shard-00000.ffr "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --num-threads 1
 if [ -e killed/.ffkit-unfinished ]; then
   run 1 "$FFCONVERT" folder --classes classes.txt src killed --shard-size 1M --quiet --resume
-  one_line_err "what differs is option store \('dct' then, none now\)"
+  one_line_err "differs in option store \('dct' then, none now\)"
 fi
 run 0 "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --resume
 check diff -r whole killed

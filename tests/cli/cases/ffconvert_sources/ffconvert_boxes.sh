@@ -37,7 +37,7 @@ for name in 0000 0001; do
 done
 run 0 "$FFCONVERT" voc . voc
 err '^train: 2 pictures in 1 shard'
-err 'note: .*: 2 boxes begin before pixel 1, the first of Pascal VOC, and are taken as they are; if the files count edges from 0, say --first-pixel 0$'
+err 'note: .*: 2 boxes begin before pixel 1, the first of Pascal VOC, and are taken as they are; if the files count edges from 0, give --first-pixel 0$'
 run 0 "$FFCONVERT" voc VOC2012 edges --first-pixel 0
 check test ! -e edges/report.jsonl
 echo 0002 >>VOC2012/ImageSets/Main/train.txt

@@ -33,7 +33,7 @@ run 0 "$FFCONVERT" folder src/train flat --quiet
 check test "$(ls flat)" = train
 
 run 1 "$FFCONVERT" folder src src/out --quiet
-one_line_err "lies inside '.*src', which is being converted"
+one_line_err "is inside '.*src', which is being converted"
 check test ! -e src/out
 
 # What is left out, renamed or not checked is said.

@@ -24,8 +24,8 @@ refused() {  # refused CONTENT WORDS
   one_line_err "other/train/a/x.jpg: the picture is $2"
 }
 refused 'GIF89a\001\0\001\0' 'a GIF, not JPEG, PNG, .*; save it as PNG or JPEG'
-refused 'II*\0\010\0\0\0' 'a TIFF, none of .*; save it as PNG or JPEG'
-refused '\0\0\0\040ftypavif\0\0\0\0' 'an AVIF picture, none of .*; save it as PNG or JPEG'
-refused 'version https://git-lfs.github.com/spec/v1\n' 'a Git LFS pointer, none of .*; download the file itself with git lfs pull'
-refused '<!DOCTYPE html>' 'an HTML page, none of .*; download it again'
+refused 'II*\0\010\0\0\0' 'a TIFF, not .*; save it as PNG or JPEG'
+refused '\0\0\0\040ftypavif\0\0\0\0' 'an AVIF picture, not .*; save it as PNG or JPEG'
+refused 'version https://git-lfs.github.com/spec/v1\n' 'a Git LFS pointer, not .*; download the file itself with git lfs pull'
+refused '<!DOCTYPE html>' 'an HTML page, not .*; download it again'
 refused '\211PNG\r\r\n\032\r\n' 'a PNG that was transferred as text.*; transfer it again as binary data'

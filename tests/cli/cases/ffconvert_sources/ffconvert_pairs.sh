@@ -77,7 +77,7 @@ err 'same'
 mask masks/0001.png 41
 run 0 "$FFCONVERT" pairs part1 image=pictures mask=masks --part 1/1 --quiet
 run 1 "$FFCONVERT" pairs pictures/out image=pictures mask=masks --quiet
-one_line_err "lies inside 'pictures', which is being converted"
+one_line_err "is inside 'pictures', which is being converted"
 
 # Nothing is dropped in silence.
 cp pool/0004.jpg pictures/

@@ -39,7 +39,7 @@ run 2 "$FFINSPECT" cat dst
 one_line_err RECORD
 run 0 "$FFCONVERT" demo two --images 4 --val-images 4 --size 16 --quiet
 run 1 "$FFINSPECT" cat two 0
-one_line_err 'several splits; say which with --split'
+one_line_err 'several splits; choose one with --split'
 
 # Binary fields stay away from terminals.
 run 2 python3 -c 'import os, pty, subprocess, sys

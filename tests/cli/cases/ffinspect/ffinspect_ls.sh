@@ -4,7 +4,7 @@ no_err
 out $'^split\trecord\timage\tlabel\tid\tclass$'
 out $'^train\t0\tjpeg 48 x 32, [0-9]+ bytes\t0\tcat/a.jpg\tcat$'
 out $'^train\t1\tpng 49 x 32, [0-9]+ bytes\t1\tdog/b.png\tdog$'
-out $'^train\t2\t18 bytes that are not known image\tnull\tnull\t$'
+out $'^train\t2\t21 bytes that are no known image\tnull\tnull\t$'
 out $'^train\t3\tnull\t7\tc\t$'
 check test "$(wc -l <.stdout)" = 5
 
@@ -24,7 +24,7 @@ assert [line["record"] for line in lines] == [0, 1, 2, 3]
 assert lines[0]["fields"]["image"]["encoding"] == "jpeg" and lines[0]["fields"]["image"]["width"] == 48
 assert lines[1]["fields"] == {"image": lines[1]["fields"]["image"], "label": 1, "id": "dog/b.png"}
 assert lines[1]["class"] == "dog" and lines[1]["class_name"] == "the dog"
-assert lines[2]["fields"]["image"] == {"num_bytes": 18, "encoding": "unknown", "width": None, "height": None}
+assert lines[2]["fields"]["image"] == {"num_bytes": 21, "encoding": "unknown", "width": None, "height": None}
 assert lines[2]["fields"]["label"] is None and "class" not in lines[2]
 assert lines[3]["fields"]["image"] is None and lines[3]["class"] == ""
 END

@@ -68,6 +68,6 @@ one_line_err '--results: what was found is drawn into whole pictures; leave it o
 run 2 "$FFINSPECT" view dst --output x.png --draws 2
 one_line_err '--draws requires --transform or --config'
 run 1 "$FFINSPECT" view dst --output config.toml --config config.toml
-one_line_err 'config.toml: is to be written, but is read as config.toml too'
+one_line_err 'config.toml: would be written, but is also read as config.toml'
 check grep -q crop-scale config.toml
 check test ! -e x.png

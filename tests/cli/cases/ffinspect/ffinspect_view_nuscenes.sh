@@ -60,7 +60,7 @@ bad_results 1 'set/mini_val: results can be drawn into keyframes' --record 4 --f
 bad_results 2 '--min-score requires --results' --record 4 --min-score 0.5
 cp set/results.json same.json
 run 1 "$FFINSPECT" view set/mini_val --record 4 --results same.json --output same.json
-one_line_err 'same.json: is to be written, but is read as same.json too'
+one_line_err 'same.json: would be written, but is also read as same.json'
 check cmp set/results.json same.json
 
 # What is missing is said in the picture and in the JSON; radars that were not converted are not

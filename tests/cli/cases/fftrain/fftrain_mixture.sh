@@ -7,7 +7,7 @@ own=(--arch micro --image-size 32 --optimizer adamw --weight-decay 0 --lr 1e-3 -
 options=(--data a:1 --data b:3 "${own[@]}")
 
 run 0 "$FFTRAIN" --task rootnet --help
-out 'DATA:WEIGHT gives each its share'
+out 'DATA:WEIGHT is its share of an epoch'
 
 # 32 samples an epoch, as many as there are records: 8 of a, 24 of b, each of b's three times. Both
 # are validated.

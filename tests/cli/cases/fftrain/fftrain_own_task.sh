@@ -21,7 +21,7 @@ one_line_err 'arch'
 
 # Both tasks fit this schema.
 run 1 "$TRAIN_NUMBER" --data data
-one_line_err 'data/train: the tasks classification, number all train on such data; say with --task which one$'
+one_line_err 'data/train: the tasks classification, number all train on such data; choose one with --task$'
 
 # One undisturbed run of two processes, and one that is killed and continued: the same bytes.
 run 0 "$TRAIN_NUMBER" "${options[@]}" --nproc 2 --work-dir straight

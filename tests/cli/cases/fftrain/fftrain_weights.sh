@@ -27,7 +27,7 @@ bad 'are written as .safetensors or .pth' --export run --output weights.bin
 bad 'holds no checkpoint' --export data --output new.pth
 check test ! -e new.pth
 bad 'its 4 classes are not the 3 that the model is trained for \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
-bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --arch resnet34
+bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --image-size 32 --arch resnet34
 
 # Where a run keeps an average of the weights, it is what is validated and what is exported.
 run 0 "$FFTRAIN" --data data "${options[@]}" --ema-decay 0.5 --work-dir average
@@ -41,7 +41,7 @@ check cmp .stdout expected
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained weights.safetensors
 check ! grep -q head .stdout
 run 0 "$FFTRAIN" --data four "${options[@]}" --pretrained weights.pth
-out '^weights.pth: its head has 3 classes and the data set 4; the head gets new random weights$'
+out '^weights.pth: its head has 3 classes, but the data set has 4; the head gets new random weights$'
 run 0 "$FFTRAIN" --data data "${options[@]}" --pretrained run/epoch-0001.safetensors
 bad "has no tensor 'features.0.0.weight', which a mobilenet_v2 needs" --data data "${options[@]}" --arch mobilenet_v2 --pretrained weights.pth
 bad 'nothing.pth' --data data "${options[@]}" --pretrained nothing.pth --work-dir none

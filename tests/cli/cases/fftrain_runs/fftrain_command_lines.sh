@@ -24,7 +24,7 @@ one_line_err '--resume: takes no value; a checkpoint comes after --resume-from'
 run 2 "$FFTRAIN" -a resnet18 --pretrained data
 one_line_err '--pretrained: data is a data set; give a file of weights'
 run 2 "$FFTRAIN" -a resnet18 --pretrained --dummy
-one_line_err '--pretrained: the option --dummy stands where its FILE is to stand'
+one_line_err '--pretrained: the option --dummy is in the place of its FILE'
 run 2 "$FFTRAIN" configs/resnet50.py 8 --work-dir run
 one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) after --config"
 run 2 "$FFTRAIN" configs/resnet50.py --work-dir run

@@ -11,7 +11,7 @@ run 0 "$FFINSPECT" export demo pictures --split train
 # The three lines of the recipe, with small weights.
 run 0 "$FFCONVERT" folder pictures/train data
 run 0 "$FFTRAIN" --data data --pretrained first.pth --config "$recipe" --work-dir run "${small[@]}" --batch-size 8 --epochs 3
-out '^first.pth: its head has 6 classes and the data set 3; the head gets new random weights$'
+out '^first.pth: its head has 6 classes, but the data set has 3; the head gets new random weights$'
 out 'records are validated and .* trained on$'
 run 0 "$FFTRAIN" --evaluate run/best --confusion confusion.json
 out '^val loss '

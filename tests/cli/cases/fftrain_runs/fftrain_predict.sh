@@ -47,7 +47,7 @@ check test "$(wc -l <train.csv)" = 97
 run 0 "$FFINSPECT" export data files --split val
 echo notes >files/val/readme.txt
 run 0 "$FFTRAIN" --predict run --data files/val --results files.jsonl
-err 'files/val: 1 files are left out, because their names are not those of pictures'\'', such as readme.txt$'
+err 'files/val: 1 files are left out, because their names are not those of pictures, such as readme.txt$'
 out '^there are no labels, so there is no metric; the results of 40 images are in files.jsonl$'
 check python3 -c 'import json
 a = {l["id"]: l for l in map(json.loads, open("one.jsonl"))}
