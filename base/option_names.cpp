@@ -135,8 +135,7 @@ size_t letters_between(std::string_view a, std::string_view b) {
 
 void refuse_name(std::string_view what, std::string_view name, std::vector<std::string> names) {
   if (const std::string now = current_name(what, name); now != name) {
-    throw error_of(ErrorCode::invalid_argument, "there is no {} '{}'; it is '{}' now", what, name,
-                   now);
+    throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; it is '{}' now", what, name, now);
   }
   const std::string last = std::move(names.back());
   names.pop_back();

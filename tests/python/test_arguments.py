@@ -197,7 +197,7 @@ def test_old_names_are_answered(ds, tmp_path):
             getattr(owner, old)
     with pytest.raises(AttributeError, match="has no attribute 'shuffled'$"):
         loader.shuffled
-    with pytest.raises(ValueError, match="there is no order 'shuffled'; it is 'shuffle' now"):
+    with pytest.raises(ValueError, match="unknown order 'shuffled'; it is 'shuffle' now"):
         make(ds, order="shuffled")
     for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "use instead num_threads")):
         with pytest.raises(TypeError, match=words):
