@@ -239,7 +239,8 @@ const Description& description_of(ContentKind kind) {
 }  // namespace
 
 ContentKind content_kind(std::span<const std::byte> head) noexcept {
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const std::string_view text(reinterpret_cast<const char*>(head.data()),
+                              std::min(head.size(), kContentHeadBytes));
   if (text.empty()) return ContentKind::empty;
   for (const Signature& signature : kSignatures) {
     if (text.size() >= signature.offset + signature.bytes.size() &&

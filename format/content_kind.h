@@ -67,12 +67,12 @@ enum class ContentKind : uint8_t {
   utf32,
 };
 
-// Bytes that content_kind() needs at most.
+// Bytes that content_kind() looks at.
 inline constexpr size_t kContentHeadBytes = 512;
 
-// The kind of a file that begins with `head`: its first kContentHeadBytes, or all of it where it is
-// shorter. What other programs write before the signature (white space, a byte order mark) is
-// passed over for HTML and XML. Never throws.
+// The kind of a file that begins with `head`, of which kContentHeadBytes are enough. What
+// other programs write before the signature (white space, a byte order mark) is passed over for
+// HTML and XML. Never throws.
 ContentKind content_kind(std::span<const std::byte> head) noexcept;
 
 // With its article, for a message: "gzip data", "an AVIF picture", "an HTML page". "data of an
@@ -86,6 +86,9 @@ const char* content_remedy(ContentKind kind) noexcept;
 // Whether it is a picture, of a form that is decoded (JPEG, PNG, WebP, BMP, PNM) or of another one.
 constexpr bool is_picture(ContentKind kind) noexcept {
   return kind >= ContentKind::jpeg && kind < ContentKind::apple_double;
+}
+inline bool begins_as_picture(std::span<const std::byte> bytes) noexcept {
+  return is_picture(content_kind(bytes));
 }
 constexpr bool is_decoded_picture(ContentKind kind) noexcept {
   return kind == ContentKind::jpeg || kind == ContentKind::png || kind == ContentKind::webp ||

@@ -10,6 +10,7 @@
 #include <ffkit/converter/source.h>
 
 #include "base/make_error.h"
+#include "format/content_kind.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
@@ -79,6 +80,13 @@ void InputFile::read_at(int64_t offset, std::span<std::byte> out) const {
   }
   file_->read_at(offset, out);
   if (stamp_of(*file_) != stamp_) throw_changed(path());
+}
+
+std::vector<std::byte> InputFile::head(int64_t offset, int64_t num_bytes) const {
+  std::vector<std::byte> bytes(
+      static_cast<size_t>(std::min<int64_t>(num_bytes, kContentHeadBytes)));
+  read_at(offset, bytes);
+  return bytes;
 }
 
 void InputFile::will_read(int64_t offset, int64_t num_bytes) const {

@@ -51,6 +51,9 @@ class InputFile {
   // Reads exactly out.size() bytes; throws Error(corrupt) when the file ends before,
   // Error(not_found) when it was written to since it was opened, Error(io) otherwise.
   void read_at(int64_t offset, std::span<std::byte> out) const;
+  // The beginning of a range, or of the file, as much as content_kind() looks at.
+  std::vector<std::byte> head(int64_t offset, int64_t num_bytes) const;
+  std::vector<std::byte> head() const { return head(0, size()); }
   // Has the kernel fetch the range, or a request, without waiting for it.
   void will_read(int64_t offset, int64_t num_bytes) const;
   // The kernel need not read ahead: only scattered pieces will be wanted; with false, it may again.

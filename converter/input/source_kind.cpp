@@ -127,8 +127,7 @@ std::string told(const fs::path& file, const std::string& kind) {
         "is {}: {}{} converts it", other.what, lines.starts_with("ffconvert") ? "" : "in Python, ",
         fmt::format(fmt::runtime(lines), file.string(), file.parent_path().string()));
   }
-  const ContentKind content =
-      content_kind(std::as_bytes(std::span(head).first(std::min(head.size(), kContentHeadBytes))));
+  const ContentKind content = content_kind(std::as_bytes(std::span(head)));
   if (content < ContentKind::gzip || content > ContentKind::tar || kind != "folder") return {};
   return fmt::format("is {}: unpack it; ffconvert webdataset converts WebDataset's tars",
                      content_name(content));

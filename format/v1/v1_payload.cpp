@@ -33,10 +33,6 @@ Value scalar(DType dtype, uint64_t bits) {
   throw Error(ErrorCode::unsupported, what);
 }
 
-ContentKind kind_of(std::span<const std::byte> bytes) {
-  return content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes)));
-}
-
 // Reads the values of one pickle.
 class Values {
  public:
@@ -91,7 +87,7 @@ class Values {
 
  private:
   static Value of_bytes(std::span<const std::byte> bytes) {
-    return {.field = {.type = is_picture(kind_of(bytes)) ? FieldType::image : FieldType::bytes},
+    return {.field = {.type = begins_as_picture(bytes) ? FieldType::image : FieldType::bytes},
             .bytes = bytes};
   }
 
@@ -230,7 +226,7 @@ struct Parsed {
 
 Parsed parse(std::span<const std::byte> stored, Pickle& pickle) {
   Parsed parsed;
-  if (kind_of(stored) == ContentKind::numpy) {
+  if (content_kind(stored) == ContentKind::numpy) {
     NpyHeader npy = read_npy_header(stored);
     parsed.values = {
         Values::of_array(npy.dtype, std::move(npy.shape), stored.subspan(npy.data_offset))};
@@ -285,10 +281,6 @@ V1Payload payload_of(const Parsed& parsed) {
   return payload;
 }
 
-bool begins_as_picture_file(std::span<const std::byte> stored) {
-  return is_picture(kind_of(stored));
-}
-
 // Why the values of a record are none of fields, and what it is; empty of bytes that nothing tells.
 std::string why_not(std::span<const std::byte> stored, const Error& error) {
   const std::string_view text(reinterpret_cast<const char*>(stored.data()), stored.size());
@@ -305,7 +297,7 @@ std::string why_not(std::span<const std::byte> stored, const Error& error) {
     return "a JSON text; in Python, ffkit.convert.from_iterable((json.loads(row['data']) for row "
            "in ffkit.Dataset(SRC)), DST) makes fields of its members";
   }
-  const ContentKind kind = kind_of(stored);
+  const ContentKind kind = content_kind(stored);
   if (kind == ContentKind::pickle || kind == ContentKind::numpy) return error.message();
   return kind == ContentKind::unknown || kind == ContentKind::empty ? "" : content_name(kind);
 }
@@ -354,7 +346,7 @@ V1Payload imagenet_v1_payload() {
 }
 
 V1Payload find_v1_payload(std::span<const std::byte> stored, Pickle& pickle) {
-  if (begins_as_picture_file(stored)) {
+  if (begins_as_picture(stored)) {
     return {.kind = V1Payload::Kind::picture,
             .schema = {{{.name = "image", .type = FieldType::image}}}};
   }
@@ -377,7 +369,7 @@ int64_t v1_overhead(const V1Payload& payload) {
 
 void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, Pickle& pickle,
                    RecordBuilder& builder, V1Values& values) {
-  if (payload.kind == V1Payload::Kind::picture && !begins_as_picture_file(stored)) {
+  if (payload.kind == V1Payload::Kind::picture && !begins_as_picture(stored)) {
     throw Error(ErrorCode::corrupt, "the record is not a picture, as the others are");
   }
   if (payload.kind != V1Payload::Kind::values) return builder.set_bytes(0, stored);

@@ -118,7 +118,7 @@ std::string describe_beginning(std::string_view text) {
     throw error_of(ErrorCode::corrupt, "the picture is {} zeros; get the file again", data.size());
   }
   constexpr std::string_view kRead = "not JPEG, PNG, WebP, BMP, PPM, PGM or PBM";
-  const ContentKind kind = content_kind(data.first(std::min(data.size(), kContentHeadBytes)));
+  const ContentKind kind = content_kind(data);
   const bool is_through_text =
       kind == ContentKind::png_through_text || kind == ContentKind::jpeg_through_text;
   if (kind == ContentKind::unknown || kind == ContentKind::pnm || kind == ContentKind::bmp ||

@@ -201,10 +201,7 @@ bool has_magic(std::span<const std::byte> block) {
 
 // Says what a file is that is no tar, where its first bytes tell.
 void refuse_other_kinds(const InputFile& file, FileRange range, const std::string& name) {
-  std::array<std::byte, kContentHeadBytes> head{};
-  const auto num_bytes = std::min<int64_t>(range.num_bytes, std::ssize(head));
-  const auto bytes = std::span(head).first(static_cast<size_t>(num_bytes));
-  file.read_at(range.offset, bytes);
+  const std::vector<std::byte> bytes = file.head(range.offset, range.num_bytes);
   if (has_magic(bytes)) return;  // a member's name may begin as anything
   const ContentKind kind = content_kind(bytes);
   if (kind == ContentKind::unknown) return;

@@ -99,7 +99,7 @@ std::string head_of_text(const fs::path& path) {
   const auto bytes = std::as_writable_bytes(std::span(head));
   const auto raw = static_cast<size_t>(std::min<int64_t>(file.size(), std::ssize(head)));
   file.read_at(0, bytes.first(raw));
-  const ContentKind kind = content_kind(bytes.first(std::min(raw, kContentHeadBytes)));
+  const ContentKind kind = content_kind(bytes.first(raw));
   head.resize(CompressedStream::takes(kind) ? CompressedStream(file, kind).read(bytes) : raw);
   return head;
 }
@@ -125,11 +125,7 @@ std::string told_by_ending(const std::vector<fs::path>& files) {
     if (++num_told > kMaxToldEndings) return text + ", ...";
     ContentKind kind = ContentKind::unknown;
     try {
-      const InputFile file(some.front());
-      std::vector<std::byte> head(
-          static_cast<size_t>(std::min<int64_t>(file.size(), kContentHeadBytes)));
-      file.read_at(0, head);
-      kind = content_kind(head);
+      kind = content_kind(InputFile(some.front()).head());
     } catch (const Error&) {  // it is left out whatever it is
     }
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", some.size(),

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 
@@ -57,19 +56,10 @@ File make_file(fs::path folder) {
   return File::adopt(fd, std::move(folder));
 }
 
-ContentKind kind_of(const InputFile& file, FileRange stream) {
-  std::array<std::byte, kContentHeadBytes> head{};
-  const auto num_bytes = std::min<int64_t>(stream.num_bytes, std::ssize(head));
-  const auto bytes = std::span(head).first(static_cast<size_t>(num_bytes));
-  file.read_at(stream.offset, bytes);
-  return content_kind(bytes);
-}
-
 // The whole file, where its first bytes say that it is compressed.
 std::optional<FileRange> stream_by_content(size_t /*file*/, const InputFile& opened) {
-  const FileRange whole{.offset = 0, .num_bytes = opened.size()};
-  if (!is_compressed_stream(kind_of(opened, whole))) return std::nullopt;
-  return whole;
+  if (!is_compressed_stream(content_kind(opened.head()))) return std::nullopt;
+  return FileRange{.offset = 0, .num_bytes = opened.size()};
 }
 
 // Returns where it is in `spool`.
@@ -78,7 +68,8 @@ FileRange decompress(const InputFile& file, FileRange compressed, Spool& spool,
   constexpr size_t kChunkBytes = 1 << 20;
   FileRange range{.offset = spool.size()};
   std::vector<std::byte> chunk(kChunkBytes);
-  CompressedStream stream(file, compressed, kind_of(file, compressed));
+  CompressedStream stream(file, compressed,
+                          content_kind(file.head(compressed.offset, compressed.num_bytes)));
   while (const size_t num_bytes = stream.read(chunk)) {
     throw_if_cancelled(cancel);
     spool.append(std::span(chunk).first(num_bytes));

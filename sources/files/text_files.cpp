@@ -27,13 +27,6 @@ constexpr size_t kSpoolChunkBytes = 1 << 20;
 constexpr int kMaxDecompressors = 16;
 constexpr std::array kPackedEndings = {".gz", ".zst", ".bz2", ".xz"};
 
-std::vector<std::byte> first_bytes(const InputFile& file) {
-  std::vector<std::byte> head(
-      static_cast<size_t>(std::min<int64_t>(file.size(), kContentHeadBytes)));
-  file.read_at(0, head);
-  return head;
-}
-
 FileStamp existing_stamp(const fs::path& path) {
   std::error_code error;
   const FileStamp stamp = stamp_of(path, error);
@@ -127,7 +120,8 @@ TextFiles::TextFiles(std::vector<fs::path> paths, const TextFileRules& rules,
     const bool says_packed = plain_name(path) != in_lower_case(name_of_file(path));
     if (stamps_[i].num_bytes == 0 || (!rules.looks_inside && !says_packed)) continue;
     throw_if_cancelled(place.cancel);
-    const std::vector<std::byte> head = files_.with(i, first_bytes);
+    const std::vector<std::byte> head =
+        files_.with(i, [](const InputFile& file) { return file.head(); });
     if (CompressedStream::takes(content_kind(head))) {
       compressed.push_back(i);
       compressed_bytes_ += stamps_[i].num_bytes;
@@ -153,7 +147,7 @@ void TextFiles::decompress(const std::vector<size_t>& files, const TextFileRules
     const size_t file = files[index];
     const int64_t begin = spool.size();
     files_.with(file, [&](const InputFile& input) {
-      CompressedStream stream(input, content_kind(first_bytes(input)));
+      CompressedStream stream(input, content_kind(input.head()));
       std::vector<std::byte> chunk(kSpoolChunkBytes);
       for (size_t n = chunk.size(); n == chunk.size();) {
         throw_if_cancelled(place.cancel);

@@ -58,8 +58,7 @@ class LabelReader {
     text_ = read_source_text(file_, kMaxBytes);
     if (text_.find('\n') == text_.npos) std::ranges::replace(text_, '\r', '\n');  // of old Macs
     const std::string_view text = without_byte_order_mark(text_);
-    const ContentKind kind = content_kind(
-        std::as_bytes(std::span(text_).first(std::min(text_.size(), kContentHeadBytes))));
+    const ContentKind kind = content_kind(std::as_bytes(std::span(text_)));
     if (!simdjson::validate_utf8(text) || kind == ContentKind::zip) {
       refuse(fmt::format("is {}, not UTF-8 text of names and labels; save it as UTF-8",
                          content_name(kind)));

@@ -209,17 +209,15 @@ std::optional<Datum> read_datum(int64_t num_bytes, const DatumBytes& bytes,
 }
 
 LmdbValueFacts facts_of_lmdb_value(int64_t num_bytes, const DatumBytes& bytes) {
-  const auto head = bytes(0, kContentHeadBytes);
-  if (begins_as_picture(head)) return {.content = LmdbContent::picture};
+  const ContentKind kind = content_kind(bytes(0, kContentHeadBytes));
+  if (is_picture(kind)) return {.content = LmdbContent::picture};
   const std::optional<Datum> datum = num_bytes > 0 ? read_datum(num_bytes, bytes) : std::nullopt;
   if (datum && datum->is_whole()) {
     return {.content = content_of(*datum),
             .has_label = datum->label.has_value(),
             .is_raw = !datum->is_encoded};
   }
-  if (content_kind(bytes(0, kContentHeadBytes)) == ContentKind::pickle) {
-    return {.content = LmdbContent::pickle};
-  }
+  if (kind == ContentKind::pickle) return {.content = LmdbContent::pickle};
   return {};
 }
 

@@ -294,8 +294,7 @@ void JsonElements::keep_value() {
 // Says what the file is where it is no JSON object at all.
 void JsonElements::require_object() {
   const int first = skip_space();
-  const size_t num_bytes = std::min(end_, kContentHeadBytes);
-  const ContentKind kind = content_kind(std::as_bytes(std::span(buffer_).first(num_bytes)));
+  const ContentKind kind = content_kind(std::as_bytes(std::span(buffer_).first(end_)));
   if (first == '{' || kind == ContentKind::empty) return;
   const auto refuse = [this](const std::string& what) {
     throw source_error(file_.path(), ErrorCode::corrupt, what);

@@ -1,8 +1,6 @@
 #include "parquet/parquet_listing.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -27,12 +25,7 @@ std::optional<std::string> parquet_stem(const std::string& name) {
 
 // What a file that cannot be read is, where its first bytes tell.
 void refuse_other_content(const fs::path& path) {
-  const InputFile file(path);
-  std::array<std::byte, kContentHeadBytes> head{};
-  const auto there =
-      std::span(head).first(static_cast<size_t>(std::min<int64_t>(file.size(), head.size())));
-  file.read_at(0, there);
-  const ContentKind kind = content_kind(there);
+  const ContentKind kind = content_kind(InputFile(path).head());
   if (kind == ContentKind::unknown || kind == ContentKind::parquet) return;
   if (kind == ContentKind::arrow) {
     throw source_error(path, ErrorCode::unsupported,

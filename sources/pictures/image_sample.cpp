@@ -55,14 +55,6 @@ const Ending* ending_of(const std::filesystem::path& file) {
   return found == kEndings.end() ? nullptr : found;
 }
 
-ContentKind kind_at(const InputFile& file, const FileRange& data) {
-  std::array<std::byte, kContentHeadBytes> head{};
-  const auto room = std::span(head).first(
-      static_cast<size_t>(std::min(data.num_bytes, static_cast<int64_t>(kContentHeadBytes))));
-  file.read_at(data.offset, room);
-  return content_kind(room);
-}
-
 void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
                      const std::string& picture, bool is_turned) {
   require_mask(info, numbers);
@@ -104,7 +96,7 @@ ContentKind picture_kind_of(const std::filesystem::path& file) {
     return ContentKind::unknown;
   try {
     const InputFile opened(file);
-    return kind_at(opened, {.offset = 0, .num_bytes = opened.size()});
+    return content_kind(opened.head());
   } catch (const Error&) {
     // What has a picture's name is a bad sample, which says why.
     return ending == nullptr ? ContentKind::unknown : ending->kind;
@@ -118,7 +110,7 @@ ContentKind picture_kind_of(const std::string& member, const InputFile& archive,
   if (std::filesystem::path(member).filename().string().starts_with('.')) {
     return ContentKind::unknown;
   }
-  return kind_at(archive, data);
+  return content_kind(archive.head(data.offset, data.num_bytes));
 }
 
 void require_image_size(int64_t num_bytes, const std::string& origin) {

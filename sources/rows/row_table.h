@@ -7,7 +7,6 @@
 // thread-safe. FileRows (file_rows.h) is the table of formats whose rows are ranges of files.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -125,13 +124,5 @@ class RowTable {
   virtual void read(size_t split, int64_t row, std::span<RowValue> values,
                     SampleBuffers& buffers) const = 0;
 };
-
-// What the bytes of a row's value are, where the files do not say it.
-
-// Whether `bytes` begin as an encoded picture does, of a kind that is read or one that is refused
-// by name.
-inline bool begins_as_picture(std::span<const std::byte> bytes) {
-  return is_picture(content_kind(bytes.first(std::min(bytes.size(), kContentHeadBytes))));
-}
 
 }  // namespace ffkit

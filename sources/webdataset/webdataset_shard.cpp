@@ -169,7 +169,7 @@ Field WebDatasetField::field() const {
 }
 
 std::string settle_picture(WebDatasetField& field, std::span<const std::byte> head, bool is_image) {
-  const ContentKind kind = content_kind(head.first(std::min(head.size(), kContentHeadBytes)));
+  const ContentKind kind = content_kind(head);
   if (!is_picture(kind)) return {};
   const std::string name = field.name;
   if (!is_decoded_picture(kind)) {

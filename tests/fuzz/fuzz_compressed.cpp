@@ -32,8 +32,7 @@ std::vector<std::byte> read_all(const ffkit::InputFile& file, ffkit::ContentKind
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  const ffkit::ContentKind kind =
-      ffkit::content_kind(bytes.first(std::min(size, ffkit::kContentHeadBytes)));
+  const ffkit::ContentKind kind = ffkit::content_kind(bytes);
   if (!ffkit::CompressedStream::takes(kind) || kind == ffkit::ContentKind::xz) return 0;
   static const int fd = ::memfd_create("fuzz", 0);
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, data, size, 0) != static_cast<ssize_t>(size)) {

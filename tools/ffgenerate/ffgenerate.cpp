@@ -32,8 +32,7 @@ namespace ffkit {
 namespace {
 
 void check_is_text(const std::string& path, const std::string& text) {
-  const auto head = std::as_bytes(std::span(text.data(), std::min(text.size(), kContentHeadBytes)));
-  const ContentKind kind = content_kind(head);
+  const ContentKind kind = content_kind(std::as_bytes(std::span(text)));
   const bool is_other = kind == ContentKind::utf16 || kind == ContentKind::utf32 ||
                         kind == ContentKind::git_lfs_pointer || is_compressed_stream(kind);
   if (!is_other && text.find('\0') == std::string::npos) return;
