@@ -56,7 +56,7 @@ Error checkpoint_error(const std::filesystem::path& path, ErrorCode code,
       path, code, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
-// Error(invalid_argument) about the option, or the argument, `name`: "on_error".
+// Error(invalid_argument) about the option, or the argument, `name`: "bad_samples".
 Error argument_error(const std::string& name, const std::string& message);
 
 // Error(io) of a system call that failed with `errno_value`.

@@ -10,6 +10,7 @@
 
 #include "enum_names.h"
 #include "make_error.h"
+#include "other_words.h"
 
 namespace ffkit {
 namespace {
@@ -27,8 +28,7 @@ bool is_option(std::string_view name) {
 }
 
 // Fields of structs whose names differ from those of their options.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFields = {{
-    {"threads", "num_threads"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFields = {{
     {"shard_size", "shard_bytes"},
     {"zstd", "zstd_level"},
     {"zstd_dictionary", "zstd_dictionary_bytes"},
@@ -134,6 +134,9 @@ size_t letters_between(std::string_view a, std::string_view b) {
 }  // namespace
 
 void refuse_name(std::string_view what, std::string_view name, std::vector<std::string> names) {
+  if (const std::string now = current_name(what, name); now != name) {
+    throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; it is '{}' now", what, name, now);
+  }
   const std::string last = std::move(names.back());
   names.pop_back();
   throw error_of(ErrorCode::invalid_argument, "unknown {} '{}'; expected one of {} and {}", what,

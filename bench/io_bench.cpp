@@ -172,11 +172,11 @@ class RecordReader {
     out.num_threads = 2;
     out.batch_size = 256;
     out.sampler.tail = Tail::exact;  // of few records too
-    out.prefetch_batches = 4;
+    out.memory.prefetch_batches = 4;
     out.image_field = "";
     out.label_field = "";
     out.fields = {{"size", std::make_shared<SizeDecoder>()}};
-    out.verify_checksums = verify_checksums;
+    out.io.verify_checksums = verify_checksums;
     out.io = io;
     return out;
   }

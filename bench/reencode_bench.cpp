@@ -210,7 +210,7 @@ double run_converter(const Settings& settings) {
   const testing::TempDir folder;  // in $TMPDIR
   const auto source = open_source(settings, settings.max_resolution);
   const ConvertSummary summary = convert(
-      *source, folder / "dst", {.num_threads = settings.num_threads, .order = RecordOrder::source});
+      *source, folder / "dst", {.num_threads = settings.num_threads, .order = Order::sequential});
   return static_cast<double>(summary.num_records()) / summary.seconds;
 }
 
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
   app.add_option("--images", settings.images, "Source of real pictures; made ones without it");
   app.add_option("--kind", settings.kind, "Kind of that source: imagenet or folder");
   app.add_option("--max-resolution", settings.max_resolution, "Limit of the longer side");
-  app.add_option("--threads", settings.num_threads, "0: one a processor");
+  app.add_option("--num-threads", settings.num_threads, "0: one a processor");
   app.add_option("--pictures", settings.num_pictures, "Of each round")->check(CLI::PositiveNumber);
   app.add_option("--rounds", settings.rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

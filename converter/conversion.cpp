@@ -228,7 +228,7 @@ class Conversion {
     first = "restore the old file";
   } else if (error.context().subject == ErrorSubject::sample && !is_of_system) {
     if (!can_skip) throw Error(error);
-    with = option_set("on_error", "skip") + " and " + with;
+    with = option_set("bad_samples", "skip") + " and " + with;
   } else if (!is_of_system) {
     throw Error(error);  // of what was written, or of the source as a whole: it stays so
   }
@@ -271,7 +271,7 @@ void add_facts(ConvertSummary& summary, const Source& source, const fs::path& de
 
 ConvertSummary make_data_set(const Source& source, Destination& claimed, const fs::path& place,
                              const ConvertOptions& options) {
-  const bool can_skip = options.on_error == OnError::fail && !source.has_record_references();
+  const bool can_skip = options.bad_samples == BadSamples::fail && !source.has_record_references();
   Conversion conversion(source, claimed, place, options);
   try {
     ConvertSummary summary = conversion.run();

@@ -244,12 +244,12 @@ ConvertSummary convert(const Source& source, const fs::path& folder,
   const read_ahead::Scope fetched;
   const std::unique_ptr<Source> chosen = choose_samples(source, options);
   const Source& taken = chosen ? *chosen : source;
-  if (taken.has_record_references() && options.on_error != OnError::fail) {
+  if (taken.has_record_references() && options.bad_samples != BadSamples::fail) {
     throw argument_error(
-        "on_error",
+        "bad_samples",
         "records of this source refer to each other by number, so none can be left out: "
         "convert without " +
-            option_name("on_error"));
+            option_name("bad_samples"));
   }
   check_reads(destination, options);
   refuse_destination_inside(taken.roots(), destination);
@@ -277,7 +277,8 @@ ConvertEstimate estimate_conversion(const Source& source, const ConvertOptions& 
   ConvertEstimate estimate;
   ConvertOptions trial = options;
   trial.progress = {};
-  if (trial.on_error == OnError::fail) trial.on_error = OnError::skip;  // found when it is done
+  if (trial.bad_samples == BadSamples::fail)
+    trial.bad_samples = BadSamples::skip;  // found when it is done
   for (const SplitPlan& plan : plan_splits(taken, options)) {
     if (plan.is_of_files) {
       estimate_groups(*as_grouped(taken), plan, trial, estimate);

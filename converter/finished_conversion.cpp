@@ -70,27 +70,27 @@ std::string difference_of_shards(const Dataset& found, const SplitPlan& plan) {
 }
 
 // Samples of a split with an error, by the lines of the report.
-struct BadSamples {
+struct BadCounts {
   int64_t left_out = 0;
   int64_t kept = 0;       // as they are
   int64_t documents = 0;  // left out of samples
 };
 
-// Left-out samples fit OnError::keep, which leaves out what cannot be read at all.
-std::string difference_of_on_error(const BadSamples& bad, OnError on_error) {
-  const auto words = [on_error](int64_t count, const char* action, const char* what = "sample") {
-    return fmt::format("option on_error ({} {}{} {} then, '{}' now)", count, what,
-                       count == 1 ? " was" : "s were", action, to_string(on_error));
+// Left-out samples fit BadSamples::keep, which leaves out what cannot be read at all.
+std::string difference_of_bad_samples(const BadCounts& bad, BadSamples bad_samples) {
+  const auto words = [bad_samples](int64_t count, const char* action, const char* what = "sample") {
+    return fmt::format("option bad_samples ({} {}{} {} then, '{}' now)", count, what,
+                       count == 1 ? " was" : "s were", action, to_string(bad_samples));
   };
-  if (bad.left_out > 0 && on_error == OnError::fail) return words(bad.left_out, "left out");
-  if (bad.documents > 0 && on_error == OnError::fail) {
+  if (bad.left_out > 0 && bad_samples == BadSamples::fail) return words(bad.left_out, "left out");
+  if (bad.documents > 0 && bad_samples == BadSamples::fail) {
     return words(bad.documents, "left out", "document");
   }
-  if (bad.kept > 0 && on_error != OnError::keep) return words(bad.kept, "kept although bad");
+  if (bad.kept > 0 && bad_samples != BadSamples::keep) return words(bad.kept, "kept although bad");
   return {};
 }
 
-std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, const BadSamples& bad,
+std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, const BadCounts& bad,
                                 const ConvertOptions& options) {
   const Manifest& manifest = found.manifest();
   Words facts = manifest.source;
@@ -111,7 +111,7 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
        {first_difference(manifest.options, plan.manifest.options, "option"),
         first_difference(facts, planned, "the source's"),
         difference_of_part(manifest, options.part),
-        difference_of_on_error(bad, options.on_error)}) {
+        difference_of_bad_samples(bad, options.bad_samples)}) {
     if (!words.empty()) return words;
   }
   if (!plan.is_of_files && found.num_records() + bad.left_out != plan.num_samples()) {
@@ -132,7 +132,7 @@ std::string difference_of_contents(const Source& source, const SplitPlan& plan,
 
 // In words that name the split; empty when nothing differs.
 std::string difference_of(const Dataset& found, const Source& source, const SplitPlan& plan,
-                          const BadSamples& bad, const ConvertOptions& options) {
+                          const BadCounts& bad, const ConvertOptions& options) {
   const std::string& name = plan.manifest.split;
   const std::string facts = difference_of_facts(found, plan, bad, options);
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
@@ -152,7 +152,7 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
 
 // What a report says: by split, and to count.
 struct FinishedReport {
-  std::map<std::string, BadSamples> bad;
+  std::map<std::string, BadCounts> bad;
   ReportCounts counts;
 };
 
@@ -160,7 +160,7 @@ FinishedReport read_finished(const fs::path& path) {
   FinishedReport report;
   for_report_lines(read_report(path), [&](const ReportLine& line, std::string_view) {
     report.counts.add(line);
-    BadSamples& bad = report.bad[line.split];
+    BadCounts& bad = report.bad[line.split];
     if (line.problem.action == kSampleLeftOut) ++bad.left_out;
     if (line.problem.action == kKeptAsItIs) ++bad.kept;
     if (line.problem.action == kDocumentLeftOut) ++bad.documents;
@@ -288,7 +288,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   put_into(summary, report.counts);
   for (const SplitPlan& plan : plans) {
     const Dataset found = Dataset::open(folder, plan.manifest.split);
-    const BadSamples& bad = report.bad[plan.manifest.split];
+    const BadCounts& bad = report.bad[plan.manifest.split];
     const std::string words = difference_of(found, source, plan, bad, options);
     if (!words.empty()) refuse(words);
     summary.splits.push_back(summary_of(found.manifest(), bad.left_out));

@@ -44,7 +44,7 @@ ReadLoop::ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t
       epoch_(epoch),
       start_(start),
       num_steps_(num_batches_on_rank(parts.sampler, start)),
-      goes_on_(parts.options.read_ahead_epochs),
+      goes_on_(parts.options.io.read_ahead_epochs),
       fetch_ahead_(parts.dataset, reading_of(parts.dataset, parts.sampler, num_steps_)) {
   const auto depth = static_cast<size_t>(parts.options.io.queue_depth);
   in_flight_.resize(depth);
@@ -338,7 +338,7 @@ EpochRun::EpochRun(LoaderParts& parts, int64_t epoch, int64_t start)
       epoch_(epoch),
       start_(start),
       num_steps_(num_batches_on_rank(parts.sampler, start)),
-      queue_(parts.options.prefetch_batches, parts.options.batch_size),
+      queue_(parts.options.memory.prefetch_batches, parts.options.batch_size),
       loop_(parts, queue_, epoch, start),
       io_thread_(start_thread("the loader's I/O thread", [this] { read_all(); })) {}
 
@@ -383,7 +383,7 @@ void EpochRun::require_progress() {
 }
 
 bool EpochRun::go_on_to(int64_t epoch) {
-  if (stop_ || !parts_.options.read_ahead_epochs || epoch - 1 != epoch_ ||
+  if (stop_ || !parts_.options.io.read_ahead_epochs || epoch - 1 != epoch_ ||
       num_returned_ < num_steps_) {
     return false;
   }
@@ -435,7 +435,7 @@ bool EpochRun::wait_for(std::chrono::nanoseconds limit) {
 }
 
 void EpochRun::require_place_for_batch() const {
-  const int64_t max_held = parts_.options.held_batches;
+  const int64_t max_held = parts_.options.memory.held_batches;
   if (parts_.slabs->num_held() < max_held) return;
   throw error_of(
       ErrorCode::invalid_argument,

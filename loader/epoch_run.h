@@ -78,7 +78,7 @@ struct LoaderParts {
 class ReadLoop {
  public:
   // Reads `epoch` from global position `start`, then the epochs that follow, unless
-  // LoaderOptions::read_ahead_epochs forbids it.
+  // IoOptions::read_ahead_epochs forbids it.
   ReadLoop(LoaderParts& parts, BatchQueue& queue, int64_t epoch, int64_t start);
 
   // Returns when all is read, or soon after `stop` was set and parts.io_wake notified. No read is

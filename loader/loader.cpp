@@ -316,7 +316,7 @@ LoaderStatistics Loader::Impl::statistics() const {
   stats.rank = parts.options.sampler.rank;
   stats.world_size = parts.options.sampler.world_size;
   stats.num_threads = parts.options.num_threads;
-  stats.prefetch_batches = parts.options.prefetch_batches;
+  stats.prefetch_batches = parts.options.memory.prefetch_batches;
   if (stats.elapsed_seconds > 0) stats.reads_in_flight = stats.read_seconds / stats.elapsed_seconds;
   if (stats.num_batches > 0) {
     stats.ready_batches =

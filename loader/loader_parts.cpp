@@ -33,8 +33,8 @@ LoaderOptions check_options(LoaderOptions options) {
   constexpr int64_t kMaxBytes = int64_t{1} << 40;
   check_range("batch_size", options.batch_size, 1, kMaxBatch);
   check_range("num_threads", options.num_threads, 0, kMaxThreads);
-  check_range("prefetch_batches", options.prefetch_batches, 1, kMaxBatchesKept);
-  check_range("held_batches", options.held_batches, 1, kMaxBatchesKept);
+  check_range("prefetch_batches", options.memory.prefetch_batches, 1, kMaxBatchesKept);
+  check_range("held_batches", options.memory.held_batches, 1, kMaxBatchesKept);
   check_range("io.queue_depth", options.io.queue_depth, 1, kMaxQueueDepth);
   check_range("io.max_bytes_in_flight", options.io.max_bytes_in_flight, kMinBytes, kMaxBytes);
   check_range("io.num_retries", options.io.num_retries, 0, 1000);
@@ -42,7 +42,11 @@ LoaderOptions check_options(LoaderOptions options) {
   const auto check_enum = [](const char* name, auto value, auto last) {
     check_range(name, static_cast<int64_t>(value), 0, static_cast<int64_t>(last));
   };
-  check_enum("bad_samples", options.bad_samples, BadSamples::skip);
+  if (options.bad_samples == BadSamples::keep) {
+    throw argument_error("bad_samples",
+                         "bad_samples is 'keep', which is of conversions; expected 'fail' or "
+                         "'skip'");
+  }
   check_enum("io.engine", options.io.engine, IoEngine::pread);
   check_enum("io.direct", options.io.direct, DirectIo::off);
   if (options.io.make_engine != nullptr) {
@@ -50,7 +54,7 @@ LoaderOptions check_options(LoaderOptions options) {
     options.io.decoders_read_cache = false;
   }
   if (options.num_threads == 0) options.num_threads = usable_cores();
-  if (options.allocator == nullptr) options.allocator = default_slab_allocator();
+  if (options.memory.allocator == nullptr) options.memory.allocator = default_slab_allocator();
   return options;
 }
 
@@ -114,7 +118,7 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
 }
 
 size_t max_pending_samples(const LoaderOptions& options) {
-  return static_cast<size_t>(options.prefetch_batches * options.batch_size);
+  return static_cast<size_t>(options.memory.prefetch_batches * options.batch_size);
 }
 
 }  // namespace
@@ -127,9 +131,9 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       sampler(make_sampler(dataset, options)),
       batch(batch_fields(dataset.schema(), options)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
-      slabs(std::make_shared<SlabPool>(options.allocator,
-                                       options.prefetch_batches + options.held_batches,
-                                       options.batch_size, slab_layout(batch, options))),
+      slabs(std::make_shared<SlabPool>(
+          options.memory.allocator, options.memory.prefetch_batches + options.memory.held_batches,
+          options.batch_size, slab_layout(batch, options))),
       files(dataset, bytes_of_records(dataset), options.io.direct),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),

@@ -138,7 +138,7 @@ double time_loader(Setting& s, const Task& task, BatchSource& loader) {
   EndlessSource batches(loader);
   // What was read ahead before the clock started does not count, and small batches are gone too
   // fast to be timed by their number.
-  const auto num_ahead = s.options.prefetch + ThroughputMeter::kWarmupSteps;
+  const auto num_ahead = s.options.prefetch_batches + ThroughputMeter::kWarmupSteps;
   for (int64_t i = 0; i < num_ahead; ++i) batches.next();
   const Clock::time_point start = Clock::now();
   int64_t num_batches = 0;
@@ -227,7 +227,7 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
     }
     const std::string limit =
         out.data_wait_share > 0.05
-            ? fmt::format("the loader: more --threads, or smaller {}", s.entry.samples)
+            ? fmt::format("the loader: more --num-threads, or smaller {}", s.entry.samples)
         : out.loader < 1.2 * out.model ? "the model, but the loader has little to spare"
                                        : "the model";
     say(output, s.communicator,

@@ -10,6 +10,7 @@
 
 #include "left_out.h"
 #include "make_error.h"
+#include "other_words.h"
 #include "printable.h"
 
 namespace ffkit {
@@ -174,6 +175,10 @@ void Option::give(const OptionValue& value, size_t part) {
   const auto* text = std::get_if<std::string>(&value);
   if (text != nullptr && !choices.empty() && std::ranges::find(choices, *text) == choices.end()) {
     require_built(left_out, *text);
+    if (const std::string now = current_name(key(), *text); now != *text) {
+      refuse_value(*this, fmt::format("{} is '{}', which is {} now", option_name(key()),
+                                      printable(*text), option_set(key(), now)));
+    }
     refuse_value(*this, fmt::format("{} is '{}'; it must be one of {}", option_name(key()),
                                     printable(*text), fmt::join(choices, ", ")));
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """BEVFormer's training step in Python with PyTorch: what fftrain's is compared with.
 
-    bevformer_step.py [--image-scale 0.5] [--threads 2] [--steps 5]            times steps of the published tiny
+    bevformer_step.py [--image-scale 0.5] [--num-threads 2] [--steps 5]            times steps of the published tiny
     bevformer_step.py --dims 64 --hidden 128 --bev 20 --encoder-layers 2 ...   of a smaller one
     bevformer_step.py --check FOLDER --root NUSCENES [--only NAME]             shows that it computes what the published code computes
 
@@ -56,7 +56,7 @@ def optimizer_of(model, learning_rate):
 
 def time_steps(args):
     torch.manual_seed(0)
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(args.num_threads)
     torch.set_default_device(args.device)  # what the network makes on its way, too
     sizes = Sizes(**{name: getattr(args, name) for name in ("dims", "hidden", "bev", "queries", "encoder_layers", "decoder_layers")})
     model = BevFormer(sizes).train()
@@ -91,7 +91,7 @@ def parse():
     parser.add_argument("--image-scale", type=float, default=0.5, help="of 1600 x 900")
     parser.add_argument("--queue-length", type=int, default=3)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--num-threads", type=int, default=2)
     parser.add_argument("--warm-steps", type=int, default=5)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--channels-last", action="store_true")

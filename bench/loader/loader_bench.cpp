@@ -50,11 +50,11 @@ Arguments parse(int argc, char** argv) {
   app.add_option("dataset", args.dataset,
                  "data set folder; without it, synthetic pictures are packed into a temporary one");
   app.add_option("--split", args.split, "split of the data set");
-  app.add_option("--threads", loader.num_threads, "decoding threads, 0: all cores")
+  app.add_option("--num-threads", loader.num_threads, "decoding threads, 0: all cores")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--batch", loader.batch_size, "samples in a batch")->check(CLI::PositiveNumber);
   app.add_option("--epochs", args.epochs, "repetitions")->check(CLI::PositiveNumber);
-  app.add_option("--prefetch", loader.prefetch_batches, "batches read ahead")
+  app.add_option("--prefetch-batches", loader.memory.prefetch_batches, "batches read ahead")
       ->check(CLI::PositiveNumber);
   app.add_option("--size", args.size, "output pixels, e.g. 32 for small pictures")
       ->check(CLI::PositiveNumber);
@@ -252,7 +252,7 @@ void run(Arguments args) {
       static_cast<double>(image_bytes) / static_cast<double>(images.size());
 
   // Epochs take turns with the ceiling: nothing of the next one may be done meanwhile.
-  args.loader.read_ahead_epochs = false;
+  args.loader.io.read_ahead_epochs = false;
   ffkit::Loader loader(dataset, args.loader);
   const ffkit::LoaderOptions& options = loader.options();
   utsname system{};

@@ -198,8 +198,8 @@ LoaderOptions loader_options(const Options& options, const Split& split) {
   LoaderOptions out{.batch_size = options.batch, .image_field = "", .label_field = ""};
   out.fields = keyframe_fields(split, fields);
   out.num_threads = options.threads;
-  out.prefetch_batches = options.prefetch;
-  out.read_ahead_epochs = !options.cold;
+  out.memory.prefetch_batches = options.prefetch;
+  out.io.read_ahead_epochs = !options.cold;
   return out;
 }
 
@@ -255,9 +255,9 @@ int main(int argc, char** argv) {
   app.add_option("--root", options.root, "nuScenes data root to take a keyframe from");
   app.add_option("--keyframes", options.keyframes, "Keyframes to make")->check(CLI::Range(2, 1000));
   app.add_option("--seconds", options.seconds, "To measure, at least");
-  app.add_option("--threads", options.threads, "Decoding threads")->check(CLI::Range(1, 256));
+  app.add_option("--num-threads", options.threads, "Decoding threads")->check(CLI::Range(1, 256));
   app.add_option("--batch", options.batch, "Samples a batch")->check(CLI::Range(1, 256));
-  app.add_option("--prefetch", options.prefetch,
+  app.add_option("--prefetch-batches", options.prefetch,
                  "Batches ahead; with --batch 1, 1 shows how long a sample takes")
       ->check(CLI::Range(1, 100));
   app.add_flag("--cold", options.cold, "Drops the records from the page cache before each epoch");

@@ -22,7 +22,7 @@ def parse(description, **flags):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("folder", type=pathlib.Path, help="class/picture tree")
     parser.add_argument("--work", type=pathlib.Path, help="where a peer keeps the pictures in its own format (default: FOLDER.peers)")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--num-threads", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--size", type=int, default=224)
@@ -106,7 +106,7 @@ def store_loader(dataset, options):
     """A DataLoader whose workers stay between epochs."""
     import torch
     torch.set_num_threads(1)
-    return torch.utils.data.DataLoader(dataset, batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3, persistent_workers=True)
+    return torch.utils.data.DataLoader(dataset, batch_size=options.batch_size, num_workers=options.num_threads, prefetch_factor=3, persistent_workers=True)
 
 
 def torch_batches(dataset, options, num_pictures, sampled=False):
@@ -117,7 +117,7 @@ def torch_batches(dataset, options, num_pictures, sampled=False):
     sampler = None
     if sampled:
         sampler = [i for _ in range(options.epochs + 3) for i in torch.randperm(num_pictures).tolist()]
-    loader = torch.utils.data.DataLoader(dataset, batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3,
+    loader = torch.utils.data.DataLoader(dataset, batch_size=options.batch_size, num_workers=options.num_threads, prefetch_factor=3,
                                          sampler=sampler, drop_last=True, persistent_workers=True)
     while True:
         for images, _ in loader:

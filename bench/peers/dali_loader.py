@@ -7,7 +7,7 @@ import common
 options = common.parse(__doc__)
 
 
-@pipeline_def(batch_size=options.batch_size, num_threads=options.threads, device_id=None, prefetch_queue_depth=3)
+@pipeline_def(batch_size=options.batch_size, num_threads=options.num_threads, device_id=None, prefetch_queue_depth=3)
 def pipeline():
     data, labels = fn.readers.file(file_root=str(options.folder), random_shuffle=True, name="reader")
     if options.eval:

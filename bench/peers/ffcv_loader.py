@@ -22,7 +22,7 @@ def write(folder):
     picture = {"write_mode": "proportion", "max_resolution": 500, "compress_probability": 0.5} if options.half_raw else {
         "write_mode": "jpg", "max_resolution": 400}
     writer = DatasetWriter(str(folder / "train.beton"), {"image": RGBImageField(**picture, jpeg_quality=90),
-                                                         "label": IntField()}, num_workers=options.threads)
+                                                         "label": IntField()}, num_workers=options.num_threads)
     # Ten times: its threads begin anew with each epoch, and few pictures would show that alone.
     writer.from_indexed_dataset(ConcatDataset([ImageFolder(options.folder)] * 10))
 
@@ -31,7 +31,7 @@ def sizes(file):
     image = [RandomResizedCropRGBImageDecoder((options.size, options.size)), RandomHorizontalFlip()]
     if options.float32:
         image.append(NormalizeImage(numpy.array(common.MEAN) * 255, numpy.array(common.STD) * 255, numpy.float32))
-    loader = Loader(str(file), batch_size=options.batch_size, num_workers=options.threads, order=OrderOption.RANDOM, os_cache=True, drop_last=True,
+    loader = Loader(str(file), batch_size=options.batch_size, num_workers=options.num_threads, order=OrderOption.RANDOM, os_cache=True, drop_last=True,
                     pipelines={"image": [*image, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor()]})
     while True:
         for images, _ in loader:

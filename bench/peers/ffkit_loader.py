@@ -9,7 +9,7 @@ import ffkit
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("data")
 parser.add_argument("--split", default="train")
-parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--num-threads", type=int, default=2)
 parser.add_argument("--batch", type=int, default=64)
 parser.add_argument("--epochs", type=int, default=5)
 parser.add_argument("--size", type=int, default=224)
@@ -29,7 +29,7 @@ if options.arrays in ("auto", "torch"):
 opened = time.perf_counter()
 dataset = ffkit.Dataset(options.data, options.split)
 image = ffkit.ResizeCenterCrop(options.size * 8 // 7, options.size) if options.eval else ffkit.RandomResizedCrop(options.size, flip_probability=0.5)
-loader = ffkit.Loader(dataset, options.batch, image=image, dtype=options.dtype, tail="exact", num_threads=options.threads, arrays=options.arrays)
+loader = ffkit.Loader(dataset, options.batch, image=ffkit.ImageOptions(image, dtype=options.dtype), tail="exact", num_threads=options.num_threads, arrays=options.arrays)
 
 
 def epoch():

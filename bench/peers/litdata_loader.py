@@ -14,7 +14,7 @@ def sample(item):
 
 
 def make(folder):
-    litdata.optimize(fn=sample, inputs=pictures, output_dir=str(folder / "chunks"), chunk_bytes="64MB", num_workers=options.threads)
+    litdata.optimize(fn=sample, inputs=pictures, output_dir=str(folder / "chunks"), chunk_bytes="64MB", num_workers=options.num_threads)
 
 
 class Pictures(litdata.StreamingDataset):
@@ -30,7 +30,7 @@ class Pictures(litdata.StreamingDataset):
 def loader_of(dataset):
     import torch
     torch.set_num_threads(1)
-    return litdata.StreamingDataLoader(dataset, batch_size=options.batch_size, num_workers=options.threads, prefetch_factor=3,
+    return litdata.StreamingDataLoader(dataset, batch_size=options.batch_size, num_workers=options.num_threads, prefetch_factor=3,
                                        drop_last=True, persistent_workers=True)
 
 

@@ -55,8 +55,8 @@ def paths(files):
 
 def sizes(files):
     torch.set_num_threads(1)
-    pipeline = (PipelineBuilder().add_source(paths(files)).pipe(decode, concurrency=options.threads).aggregate(options.batch_size)
-                .pipe(to_batch).add_sink(3).build(num_threads=options.threads))
+    pipeline = (PipelineBuilder().add_source(paths(files)).pipe(decode, concurrency=options.num_threads).aggregate(options.batch_size)
+                .pipe(to_batch).add_sink(3).build(num_threads=options.num_threads))
     with pipeline.auto_stop():
         for batch in pipeline:
             yield batch.shape[0]

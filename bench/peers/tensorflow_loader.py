@@ -29,9 +29,9 @@ def main():
     folder = tf_records.made(options)
     files = [str(folder / tf_records.name(shard)) for shard in range(tf_records.NUM_SHARDS)]
     dataset = tf.data.Dataset.from_tensor_slices(files).interleave(tf.data.TFRecordDataset, cycle_length=2).shuffle(200).repeat()
-    dataset = dataset.map(decoded, num_parallel_calls=options.threads, deterministic=False).batch(options.batch_size, drop_remainder=True).prefetch(2)
+    dataset = dataset.map(decoded, num_parallel_calls=options.num_threads, deterministic=False).batch(options.batch_size, drop_remainder=True).prefetch(2)
     threads = tf.data.Options()
-    threads.threading.private_threadpool_size = options.threads
+    threads.threading.private_threadpool_size = options.num_threads
     sizes = (images.shape[0] for images, _ in dataset.with_options(threads))
     common.measure("tf.data", "tensorflow-cpu", sizes, options, len(common.pictures(options.folder)))
 

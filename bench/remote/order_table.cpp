@@ -133,17 +133,18 @@ struct Settings {
 };
 
 Sampler sampler_of(const MadeSet& set, const Settings& settings, int rank, int world_size) {
-  return {std::ssize(set.records),
-          settings.batch_size,
-          {.order = Order::windowed,
-           .tail = Tail::even,
-           .seed = 1,
-           .rank = rank,
-           .world_size = world_size,
-           .window_blocks = settings.window_blocks,
-           .window_block_bytes = kStoreBlockBytes,
-           .places = set.places,
-           .num_streams = settings.num_streams > 0 ? settings.num_streams : world_size}};
+  return {
+      std::ssize(set.records),
+      settings.batch_size,
+      {.order = Order::windowed,
+       .tail = Tail::even,
+       .seed = 1,
+       .rank = rank,
+       .world_size = world_size,
+       .windows = {.window_blocks = settings.window_blocks,
+                   .window_block_bytes = kStoreBlockBytes,
+                   .places = set.places,
+                   .num_streams = settings.num_streams > 0 ? settings.num_streams : world_size}}};
 }
 
 // All machines together.

@@ -26,7 +26,7 @@ def main():
     dataset = ffkit.Dataset(options.data, options.split)
 
     def load(image):
-        for _ in ffkit.Loader(dataset, 64, image=image, dtype='uint8', order='sequential', tail='exact'):
+        for _ in ffkit.Loader(dataset, 64, image=ffkit.ImageOptions(image, dtype='uint8'), order='sequential', tail='exact'):
             pass
 
     def search():

@@ -57,7 +57,7 @@ def served(port, root, split, size, count, num_connections=6):
 def decoded(data, split, size, count):
     dataset = ffkit.Dataset(data, split).subset(range(count))
     short = size * 3 // 4  # of a picture of 4 x 3 that fits into a square of `size`
-    loader = ffkit.Loader(dataset, 64, image=ffkit.ResizeCenterCrop(size=short, resize=short), dtype='uint8', order='sequential', tail='exact')
+    loader = ffkit.Loader(dataset, 64, image=ffkit.ImageOptions(ffkit.ResizeCenterCrop(size=short, resize=short), dtype='uint8'), order='sequential', tail='exact')
     start = time.perf_counter()
     num = sum(len(batch['image']) for batch in loader)
     return num / (time.perf_counter() - start)

@@ -410,8 +410,8 @@ class ShardCopies {
 
 void validate_copy(const CopyOptions& options) {
   if (options.num_threads < 1 || options.num_threads > kMostThreads) {
-    throw argument_error("threads",
-                         fmt::format("{} is {}; it must be 1 to {}", option_name("threads"),
+    throw argument_error("num_threads",
+                         fmt::format("{} is {}; it must be 1 to {}", option_name("num_threads"),
                                      options.num_threads, kMostThreads));
   }
 }

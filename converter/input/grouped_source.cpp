@@ -38,8 +38,8 @@ GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
     infos_.push_back(std::move(info));
   }
   take_over(open_first(GroupSize(options)));
-  const bool is_shuffled = options.order == RecordOrder::shuffled &&
-                           std::ranges::any_of(infos_, &SourceSplit::is_training);
+  const bool is_shuffled =
+      options.order == Order::shuffle && std::ranges::any_of(infos_, &SourceSplit::is_training);
   notes_.push_back(fmt::format(
       "{}: its files are converted in groups of {}, one group after the other; the fields are "
       "those "

@@ -134,7 +134,7 @@ ImageStorer::Stored ImageStorer::store(std::span<const std::byte> image, std::st
     if (is_made) buffers.made_from(stored.bytes, image);
     return stored;
   } catch (const Error& error) {
-    if (buffers.on_error() != OnError::keep || is_out_of_memory(error)) throw;
+    if (buffers.bad_samples() != BadSamples::keep || is_out_of_memory(error)) throw;
     buffers.report({error.what(), kKeptAsItIs, std::string(picture)});
     return {.bytes = image};
   }

@@ -13,26 +13,6 @@ namespace ffkit {
 constexpr std::string_view kPartOfEnvironment = "auto";
 constexpr std::string_view kAutomatic = "auto";  // of by_files
 
-constexpr EnumName<RecordOrder> kRecordOrderNames[] = {{RecordOrder::shuffled, "shuffled"},
-                                                       {RecordOrder::source, "source"}};
-std::string_view to_string(RecordOrder order) {
-  return name_of(kRecordOrderNames, order);
-}
-
-RecordOrder parse_record_order(std::string_view name) {
-  return value_of(kRecordOrderNames, name, "order");
-}
-
-constexpr EnumName<OnError> kOnErrorNames[] = {
-    {OnError::fail, "fail"}, {OnError::skip, "skip"}, {OnError::keep, "keep"}};
-std::string_view to_string(OnError on_error) {
-  return name_of(kOnErrorNames, on_error);
-}
-
-OnError parse_on_error(std::string_view name) {
-  return value_of(kOnErrorNames, name, "on-error");
-}
-
 constexpr EnumName<ReadMode> kReadModeNames[] = {
     {ReadMode::automatic, "auto"}, {ReadMode::direct, "direct"}, {ReadMode::gather, "gather"}};
 std::string_view to_string(ReadMode mode) {
@@ -81,17 +61,17 @@ std::string by_files_text(int64_t by_files) {
 void describe(ConvertOptions& options, OptionTable& table) {
   table.group("Conversion");
   table
-      .add("threads", options.num_threads,
+      .add("num-threads", options.num_threads,
            "Number of threads; 0: one for each core. The output is the same for any number")
       .set_range(0, 1024);
   table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
       .set_size()
       .set_range(1 << 20, 1LL << 40);
-  table.add_choice("order", options.order, parse_record_order, names_in(kRecordOrderNames),
-                   "Order of the records. shuffled: training splits are shuffled with " +
-                       option_name("seed") + "; source: the order of the source");
+  table.add_choice("order", options.order, parse_order, {"shuffle", "sequential"},
+                   "Order of the records. shuffle: training splits are shuffled with " +
+                       option_name("seed") + "; sequential: the order of the source");
   table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
-  table.add_choice("on-error", options.on_error, parse_on_error, names_in(kOnErrorNames),
+  table.add_choice("bad-samples", options.bad_samples, parse_bad_samples, {"fail", "skip", "keep"},
                    "If a sample cannot be read: fail: the conversion fails; skip: the sample (for "
                    "texts the document) is left out; keep: its bytes are stored as they are. "
                    "DST/report.jsonl names each one");

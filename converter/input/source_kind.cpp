@@ -186,7 +186,7 @@ KindConversion::KindConversion(const SourceKind& kind) : kind_(kind), own_(kind.
   describe(options_, table_);
   if (!own_->keeps_order()) return;
   // Not offered; still known, since check() says why they are refused.
-  for (const char* name : {"order", "on-error", "only"}) table_.find(name)->is_offered = false;
+  for (const char* name : {"order", "bad-samples", "only"}) table_.find(name)->is_offered = false;
 }
 
 void KindConversion::check() {
@@ -209,22 +209,23 @@ void KindConversion::check() {
   own_->check(table_);
   if (!own_->keeps_order()) return;
   constexpr const char* kWhy = "its records refer to each other by number";
-  if (table_.is_given("order") && options_.order == RecordOrder::shuffled) {
+  if (table_.is_given("order") && options_.order == Order::shuffle) {
     throw argument_error("order", fmt::format("{}: {}; training shuffles them when it reads",
-                                              option_set("order", "shuffled"), kWhy));
+                                              option_set("order", "shuffle"), kWhy));
   }
-  if (options_.on_error != OnError::fail) {
+  if (options_.bad_samples != BadSamples::fail) {
     throw argument_error(
-        "on_error", fmt::format("{}: {}, so none can be left out{}", option_name("on_error"), kWhy,
-                                table_.find("allow-partial") == nullptr
-                                    ? ""
-                                    : fmt::format("; see {}", option_name("allow_partial"))));
+        "bad_samples",
+        fmt::format("{}: {}, so none can be left out{}", option_name("bad_samples"), kWhy,
+                    table_.find("allow-partial") == nullptr
+                        ? ""
+                        : fmt::format("; see {}", option_name("allow_partial"))));
   }
   if (!options_.only.empty() || options_.only_ids) {
     throw argument_error("only",
                          fmt::format("{}: {}, so none can be left out", option_name("only"), kWhy));
   }
-  options_.order = RecordOrder::source;
+  options_.order = Order::sequential;
 }
 
 std::unique_ptr<Source> KindConversion::open(const fs::path& path, const fs::path& destination,

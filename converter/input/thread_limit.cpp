@@ -42,7 +42,7 @@ void require_threads(int num_threads) {
               fmt::format("{} threads are wanted and the system lets {} be started; raise the "
                           "limit on processes (ulimit -u, the container's) or on memory (ulimit "
                           "-v), or give fewer {}",
-                          num_threads, num_startable, option_name("threads")),
+                          num_threads, num_startable, option_name("num_threads")),
               {.errno_value = EAGAIN});
 }
 

@@ -79,7 +79,7 @@ PartRange part_range(const SourceShards& part) {
 }
 
 void erase_part(std::map<std::string, std::string>& options) {
-  for (const char* key : {kPart, kPartPlan, kPartOnError}) {
+  for (const char* key : {kPart, kPartPlan, kPartBadSamples}) {
     options.erase(key);
   }
 }
@@ -128,17 +128,17 @@ void require_same_conversion(const SourceShards& part, const SourceShards& first
 
 // A part that was to fail at a bad sample has none; of the others, all are to leave bad samples
 // out, or all to keep them.
-void require_same_on_error(const std::vector<SourceShards>& parts) {
+void require_same_bad_samples(const std::vector<SourceShards>& parts) {
   const SourceShards* lenient = nullptr;
   for (const SourceShards& part : parts) {
-    const std::string on_error = option_of(part, kPartOnError);
-    if (on_error.empty() || on_error == "fail") continue;
+    const std::string bad_samples = option_of(part, kPartBadSamples);
+    if (bad_samples.empty() || bad_samples == "fail") continue;
     if (lenient == nullptr) lenient = &part;
-    if (const std::string other = option_of(*lenient, kPartOnError); other != on_error) {
+    if (const std::string other = option_of(*lenient, kPartBadSamples); other != bad_samples) {
       refuse_source(part.folder,
                     fmt::format("was converted with {}, but {} with {}; make one of them again",
-                                option_set("on_error", on_error), lenient->folder.string(),
-                                option_set("on_error", other)));
+                                option_set("bad_samples", bad_samples), lenient->folder.string(),
+                                option_set("bad_samples", other)));
     }
   }
 }
@@ -296,7 +296,7 @@ void join_parts(PlannedSplit& split) {
     next = range.end_shard;
   }
   require_up_to(part_range(first).num_shards);
-  require_same_on_error(split.sources);
+  require_same_bad_samples(split.sources);
   split.is_conversion = true;
   split.manifest = first.manifest;
   erase_part(split.manifest.options);

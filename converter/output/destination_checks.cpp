@@ -33,7 +33,7 @@ Error not_enough_memory(const fs::path& place) {
           {.path = place.string(),
            .remedy = fmt::format("raise the limit on it (ulimit -v, the container's), or give "
                                  "fewer {}",
-                                 option_name("threads"))}};
+                                 option_name("num_threads"))}};
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Error current_error(const fs::path& place) {
              .errno_value = error.code().value(),
              .remedy = fmt::format("raise the limit on processes (ulimit -u, the container's) or "
                                    "on memory (ulimit -v), or give fewer {}",
-                                   option_name("threads"))}};
+                                   option_name("num_threads"))}};
   } catch (const std::bad_alloc&) {
     return not_enough_memory(place);
   } catch (const std::exception& error) {

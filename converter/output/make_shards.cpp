@@ -73,7 +73,7 @@ void note(const ConvertOptions& options, const std::string& sentence) {
 bool must_gather(const Source& source, const SplitPlan& plan, std::span<const PackUnit> units,
                  const fs::path& folder, const ConvertOptions& options) {
   if (!is_scattered(source, plan.split, units)) return false;
-  const std::string in_order = option_set("order", "source");
+  const std::string in_order = option_set("order", "sequential");
   if (Place(folder).is_in_store()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("split '{}' is shuffled, but its samples can only be read in their "

@@ -54,7 +54,7 @@ class Packer {
         num_threads_(options.num_threads > 0 ? options.num_threads : usable_cores()),
         encoders_([&source, split, &compression, &options] {
           return std::make_unique<SampleEncoder>(source.split_schema(split), compression,
-                                                 options.on_error, options.seed);
+                                                 options.bad_samples, options.seed);
         }) {}
 
   PackProgress run() {
@@ -170,7 +170,8 @@ class Packer {
     for (size_t i = 0; i < batch->samples.size(); ++i) {
       EncodedSample& encoded = batch->encoded[i];
       if (encoded.error) {
-        if (options_.on_error == OnError::fail || encoded.error->code() == ErrorCode::cancelled) {
+        if (options_.bad_samples == BadSamples::fail ||
+            encoded.error->code() == ErrorCode::cancelled) {
           throw Error(*encoded.error);
         }
         ++progress_.num_skipped;
@@ -222,11 +223,11 @@ SetFields fields_of(const Source& source, size_t split, int64_t sample) {
   };
 }
 
-SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error,
-                             uint64_t seed)
+SampleEncoder::SampleEncoder(Schema schema, const CompressionOptions& compression,
+                             BadSamples bad_samples, uint64_t seed)
     : schema_(std::move(schema)), content_(schema_), compressor_(compression) {
   builder_.emplace(schema_);
-  buffers_.set_on_error(on_error);
+  buffers_.set_bad_samples(bad_samples);
   buffers_.set_seed(seed);
 }
 

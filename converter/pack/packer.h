@@ -49,9 +49,9 @@ SetFields fields_of(const Source& source, size_t split, int64_t sample);
 // thread-safe: one per thread.
 class SampleEncoder {
  public:
-  // `on_error`, `seed`: of SampleBuffers. A plan is the same whatever is done about bad samples: it
-  // skips them.
-  SampleEncoder(Schema schema, const CompressionOptions& compression, OnError on_error,
+  // `bad_samples`, `seed`: of SampleBuffers. A plan is the same whatever is done about bad samples:
+  // it skips them.
+  SampleEncoder(Schema schema, const CompressionOptions& compression, BadSamples bad_samples,
                 uint64_t seed);
 
   // What `set_fields` throws as Error becomes out.error, which is then about the sample: who judges
@@ -90,7 +90,7 @@ struct PackProgress {
 
 // Sends every sample of `units` to `sink`; begin() and end() come for units without samples too.
 // `on_progress` is called after every few samples. Blocks; throws the Error of the first bad sample
-// under OnError::fail, Error(cancelled) unless all are sent already, or what the sink throws.
+// under BadSamples::fail, Error(cancelled) unless all are sent already, or what the sink throws.
 PackProgress pack_samples(const Source& source, size_t split, std::span<const PackUnit> units,
                           const ConvertOptions& options, const CompressionOptions& compression,
                           PackSink& sink,

@@ -275,7 +275,7 @@ class Choice {
     };
     const SourceSplit& info = source_.splits()[split];
     ConvertOptions trial = options_;
-    trial.on_error = OnError::skip;
+    trial.bad_samples = BadSamples::skip;
     Sink sink(*this, source_.split_schema(split), field, taken);
     const PackUnit unit{.samples = samples};
     pack_samples(source_, split, std::span(&unit, 1), trial, {}, sink,

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/other_words.h"
 #include "format/schema/schema_json.h"
 
 namespace ffkit {
@@ -18,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kOnError = "on_error";
+constexpr const char* kBadSamples = "bad_samples";
 // Of a split's samples and shards, in the order in which a difference is looked for: what is behind
 // the first follows from it as a rule.
 constexpr std::array<std::array<const char*, 2>, 7> kAspects = {
@@ -138,7 +139,7 @@ class Comparison {
  public:
   Comparison() = default;
   Comparison(const Json& found, const Json& planned) {
-    compare_words("option ", found.at("options"), planned.at("options"));
+    compare_words("option ", with_current_names(found.at("options")), planned.at("options"));
     compare_words("", found.at("facts"), planned.at("facts"));
     if (found.at("ffconvert") != planned.at("ffconvert")) {
       add("the program", found.at("ffconvert"), planned.at("ffconvert"));
@@ -193,7 +194,7 @@ class Comparison {
       const Json then = value_at(found, key);
       const Json now = value_at(planned, key);
       const bool had_no_bad_samples =
-          prefix.starts_with("option") && key == kOnError && then == "fail";
+          prefix.starts_with("option") && key == kBadSamples && then == "fail";
       if (then != now && !had_no_bad_samples) add(prefix + key, then, now);
     }
   }
@@ -229,7 +230,7 @@ std::string compare_texts(std::string_view found, std::string_view planned,
 
 std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOptions& options) {
   const auto text = [&](Json plan) {
-    plan["options"][kOnError] = describe_on_error(options);
+    plan["options"][kBadSamples] = describe_bad_samples(options);
     plan["options"]["part"] = fmt::format("{}/{}", options.part.index, options.part.count);
     return text_of(plan);
   };
@@ -252,9 +253,9 @@ std::string describe_split(const SplitPlan& plan) {
   return text_of(split_of(plan, Times::counted, kMaxNamedInputs));
 }
 
-std::string describe_on_error(const ConvertOptions& options) {
-  std::string name(to_string(options.on_error));
-  if (options.on_error == OnError::fail ||
+std::string describe_bad_samples(const ConvertOptions& options) {
+  std::string name(to_string(options.bad_samples));
+  if (options.bad_samples == BadSamples::fail ||
       options.max_record_bytes == ConvertOptions{}.max_record_bytes) {
     return name;
   }

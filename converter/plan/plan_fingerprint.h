@@ -27,11 +27,11 @@ std::string describe_plan(const std::vector<SplitPlan>& plans, const ConvertOpti
 
 // How bad samples are dealt with: "skip", or "skip, max_record 1000" where that decides which
 // samples are bad as well.
-std::string describe_on_error(const ConvertOptions& options);
+std::string describe_bad_samples(const ConvertOptions& options);
 
 // What differs between two descriptions, for a sentence: "option seed ('3' then, '4' now)"; empty
 // when a conversion described as `found` may go on as `planned`. That is also so when `found` was
-// to end at the first bad sample (OnError::fail) and `planned` is not: its shards have none.
+// to end at the first bad sample (BadSamples::fail) and `planned` is not: its shards have none.
 std::string plan_difference(std::string_view found, std::string_view planned);
 
 // Of Manifest::source, in a split that was converted: describe_split().
@@ -55,7 +55,7 @@ std::string split_difference(const std::string& name, std::string_view found,
 bool differ_in_times_alone(std::string_view found, std::string_view planned);
 
 // 16 hex digits for the plans of all splits, the same on every machine that lists the same data
-// with the same options, whatever its part, --on-error and the folder that the source lies in.
+// with the same options, whatever its part, --bad-samples and the folder that the source lies in.
 std::string plan_fingerprint(const std::vector<SplitPlan>& plans);
 
 // PartRange: which shards of a split one part of a conversion has (ConvertOptions::part), as the
@@ -67,7 +67,7 @@ inline constexpr const char* kPart = "part";
 // The same: plan_fingerprint() of the conversion, equal for parts made from the same data, and how
 // bad samples were dealt with.
 inline constexpr const char* kPartPlan = "part_plan";
-inline constexpr const char* kPartOnError = "part_on_error";
+inline constexpr const char* kPartBadSamples = "part_on_error";
 // Of a source whose records refer to each other by number: only parts of one conversion may be
 // joined.
 inline constexpr const char* kReferences = "record_references";

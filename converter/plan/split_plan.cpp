@@ -41,7 +41,7 @@ class SizeEstimate {
  public:
   SizeEstimate(const Source& source, const SplitPlan& plan, const ConvertOptions& options)
       : source_(source), split_(plan.split) {
-    SampleEncoder encoder(source.split_schema(plan.split), plan.compression, OnError::skip,
+    SampleEncoder encoder(source.split_schema(plan.split), plan.compression, BadSamples::skip,
                           options.seed);
     EncodedSample encoded;
     double source_bytes = 0;
@@ -157,7 +157,7 @@ constexpr int64_t kMaxTrainingBytes = 256LL << 20;  // zstd wants them in one pi
 std::vector<std::vector<std::byte>> first_records(const Source& source, size_t split,
                                                   const ConvertOptions& options) {
   const int64_t enough = std::min(100 * options.zstd_dictionary_bytes, kMaxTrainingBytes);
-  SampleEncoder encoder(source.split_schema(split), {}, OnError::skip, options.seed);
+  SampleEncoder encoder(source.split_schema(split), {}, BadSamples::skip, options.seed);
   EncodedSample encoded;
   std::vector<std::vector<std::byte>> records;
   int64_t num_bytes = 0;
@@ -168,7 +168,7 @@ std::vector<std::vector<std::byte>> first_records(const Source& source, size_t s
     if (!encoded.error) {
       num_bytes += static_cast<int64_t>(encoded.record.size());
       records.push_back(encoded.record);
-    } else if (options.on_error == OnError::fail) {
+    } else if (options.bad_samples == BadSamples::fail) {
       throw Error(*encoded.error);
     }  // else packing will name it
   }
@@ -278,7 +278,7 @@ Manifest SplitPlan::finished(std::vector<ManifestShard> shards,
                           .are_groups = is_of_files};
     finished.options[kPart] = range.text();
     finished.options[kPartPlan] = shared_plan;
-    finished.options[kPartOnError] = describe_on_error(options);
+    finished.options[kPartBadSamples] = describe_bad_samples(options);
   }
   return finished;
 }
@@ -309,7 +309,7 @@ void SplitPlan::take_part(const ConvertPart& part) {
 std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions& options) {
   std::vector<int64_t> order(static_cast<size_t>(split.num_samples));
   std::iota(order.begin(), order.end(), int64_t{0});
-  if (options.order == RecordOrder::source || !split.is_training) return order;
+  if (options.order == Order::sequential || !split.is_training) return order;
   // Fisher-Yates from the end (Knuth, TAOCP vol. 2, algorithm 3.4.2P); README.md, "Shuffle".
   SplitMix random(options.seed);
   for (size_t i = order.size(); i > 1; --i) {

@@ -64,7 +64,7 @@ SampleListing list_samples(const Source& source, size_t split, std::span<const i
 class GroupedSource;
 
 // The order in which the samples of a split are written: the identity, or under
-// RecordOrder::shuffled and a training split the permutation specified in converter/README.md. A
+// Order::shuffle and a training split the permutation specified in converter/README.md. A
 // pure function of its arguments.
 std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions& options);
 
@@ -72,7 +72,7 @@ std::vector<int64_t> record_order(const SourceSplit& split, const ConvertOptions
 // the split's first records in record order: 1,000, or as many as have 100 times the dictionary's
 // bytes (and at most 256 MiB). The same for any number of threads. Without a dictionary, and with a
 // note, where none can be trained: of few records, or of such as do not resemble each other. Throws
-// the Error of the first bad sample under OnError::fail.
+// the Error of the first bad sample under BadSamples::fail.
 CompressionOptions split_compression(const Source& source, size_t split,
                                      const ConvertOptions& options);
 

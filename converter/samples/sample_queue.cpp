@@ -81,7 +81,7 @@ void SampleQueue::work() {
     Job& job = *jobs_[num_begun_++];
     lock.unlock();
     try {
-      if (!encoder) encoder.emplace(schema_, compression_, OnError::fail, seed_);
+      if (!encoder) encoder.emplace(schema_, compression_, BadSamples::fail, seed_);
       encoder->encode(job.set_fields, job.encoded);
     } catch (...) {
       job.failure = std::current_exception();
@@ -214,7 +214,7 @@ Manifest manifest_of_samples(const std::string& split, Schema schema,
                     .source = options.source,
                     .options = options.options,
                     .created_by = "ffkit " FFKIT_VERSION};
-  manifest.options.emplace("order", to_string(RecordOrder::source));
+  manifest.options.emplace("order", to_string(Order::sequential));
   manifest.options["shard_bytes"] = std::to_string(options.shard_bytes);
   if (options.zstd_level != 0) {
     manifest.options["zstd_level"] = std::to_string(options.zstd_level);

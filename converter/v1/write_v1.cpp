@@ -383,7 +383,7 @@ void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table
                    "of one field; auto: imagenet where possible");
   table.add("field", options.field, "Writing v1: the field to write")
       .set_default("the first of type image or bytes");
-  conversion.order = RecordOrder::source;
+  conversion.order = Order::sequential;
   describe(conversion, table);
   table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
 }
@@ -397,7 +397,7 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
 }
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
-  table.refuse({"threads", "order", "seed", "on-error", "zstd", "zstd-dictionary", "part",
+  table.refuse({"num-threads", "order", "seed", "bad-samples", "zstd", "zstd-dictionary", "part",
                 "merge-when-complete", "read", "resume", "only", "by-files", "license",
                 "data-source", "note"},
                "is for reading FFRecord v1; SRC is a data set of ffkit");

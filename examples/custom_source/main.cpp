@@ -90,7 +90,7 @@ class Table final : public ffkit::Source {
 
 void run(const char* table, const char* destination) {
   const ffkit::ConvertSummary summary =
-      ffkit::convert(Table(table), destination, {.order = ffkit::RecordOrder::source});
+      ffkit::convert(Table(table), destination, {.order = ffkit::Order::sequential});
 
   const auto dataset = ffkit::Dataset::open(destination, "train");
   double sum = 0;

@@ -20,7 +20,7 @@ def make_loader(data, batch_size, size, split="train2017", **options):
     boxes = ffkit.BoxesField("boxes", stored="xywh", format="xyxy", min_visible=0.3, max_boxes=1000)
     fields = {"boxes": boxes, "labels": ffkit.BoxRowsField("labels"), "iscrowd": ffkit.BoxRowsField("iscrowd")}
     jitter = ffkit.Compose([ffkit.ScaleJitter(size), ffkit.FixedSizeCrop(size, fill=(124, 116, 104)), ffkit.RandomHorizontalFlip()])
-    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=jitter, normalize=False, label_field=None, fields=fields, bad_samples="skip", arrays="torch", **options)
+    return ffkit.Loader(ffkit.Dataset(data, split), batch_size, image=ffkit.ImageOptions(jitter, normalize=False), label_field=None, fields=fields, bad_samples="skip", arrays="torch", **options)
 
 
 def targets_of(batch):

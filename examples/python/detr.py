@@ -21,7 +21,7 @@ def make_loader(data, batch_size, split="train2017", sizes=range(480, 801, 32), 
     boxes = ffkit.BoxesField(format="cxcywh", relative=True, max_boxes=1000)
     fields = {"pixel_mask": ffkit.PixelMaskField(), "boxes": boxes, "labels": ffkit.BoxRowsField("labels"), "iscrowd": ffkit.BoxRowsField("iscrowd")}
     buckets = ffkit.aspect_ratio_buckets(dataset.column("width"), dataset.column("height"))
-    return ffkit.Loader(dataset, batch_size, image=ffkit.Compose(steps), label_field=None, fields=fields, buckets=buckets, bad_samples="skip", arrays="torch", **options)
+    return ffkit.Loader(dataset, batch_size, image=ffkit.Compose(steps), label_field=None, fields=fields, order=ffkit.Order(buckets=buckets), bad_samples="skip", arrays="torch", **options)
 
 
 def labels_of(batch):

@@ -27,9 +27,9 @@ def main(data, epochs=5, batch_size=16, size=32):
     train, val = ffkit.Dataset(data, "train"), ffkit.Dataset(data, "val")
     # flax's pictures are [N, H, W, 3]; torch's tensors, the default where torch is installed, are
     # none to JAX.
-    options = {"layout": "nhwc", "arrays": "numpy"}
-    train_loader = ffkit.Loader(train, batch_size, image=ffkit.RandomResizedCrop(size, flip_probability=0.5), **options)
-    val_loader = ffkit.Loader(val, batch_size, image=ffkit.Resize((size, size)), order="sequential", tail="exact", **options)
+    options = {"arrays": "numpy"}
+    train_loader = ffkit.Loader(train, batch_size, image=ffkit.ImageOptions(ffkit.RandomResizedCrop(size, flip_probability=0.5), layout="nhwc"), **options)
+    val_loader = ffkit.Loader(val, batch_size, image=ffkit.ImageOptions(ffkit.Resize((size, size)), layout="nhwc"), order="sequential", tail="exact", **options)
     network = Network(len(train.classes))
     params = network.init(jax.random.key(0), jax.numpy.zeros((1, size, size, 3)))
     optimizer = optax.adam(1e-3)

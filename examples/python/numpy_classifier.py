@@ -15,7 +15,7 @@ import ffkit
 
 def pixel_statistics(dataset, size):
     """Mean and standard deviation of each channel, 0 .. 1, for ImageOptions."""
-    loader = ffkit.Loader(dataset, 64, image=ffkit.Resize((size, size)), dtype="u8", layout="nhwc", order="sequential", tail="exact", arrays="numpy")
+    loader = ffkit.Loader(dataset, 64, image=ffkit.ImageOptions(ffkit.Resize((size, size)), dtype="u8", layout="nhwc"), order="sequential", tail="exact", arrays="numpy")
     count, total, squares = 0, numpy.zeros(3), numpy.zeros(3)
     for batch in loader:
         pixels = batch["image"].reshape(-1, 3) / 255  # batch["image"] is a view, u8 [N, H, W, 3]
@@ -57,7 +57,7 @@ def main(arguments=None):
     mean, std = pixel_statistics(train, args.size)
     print("mean", mean.round(4), "std", std.round(4))
 
-    options = {"image": ffkit.Resize((args.size, args.size)), "mean": tuple(mean), "std": tuple(std), "tail": "exact", "arrays": "dlpack"}
+    options = {"image": ffkit.ImageOptions(ffkit.Resize((args.size, args.size)), mean=tuple(mean), std=tuple(std)), "tail": "exact", "arrays": "dlpack"}
     loader = ffkit.Loader(train, 32, **options)
     weights = numpy.zeros((73, len(train.classes)))
     for _ in range(args.epochs):

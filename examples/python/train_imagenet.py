@@ -73,14 +73,18 @@ class Ranks:
 def make_loaders(args, ranks):
     """Of training and of validation. Pictures come as bytes, which are a quarter of floats to copy;
     Network makes floats of them on the device."""
+
+    def bytes_of(transform):
+        return ffkit.ImageOptions(transform, dtype="u8", layout="nhwc")
+
     shared = {
-        "batch_size": args.batch_size, "dtype": "u8", "layout": "nhwc", "seed": args.seed, "rank": ranks.rank, "world_size": ranks.world_size,
+        "batch_size": args.batch_size, "seed": args.seed, "rank": ranks.rank, "world_size": ranks.world_size,
         "num_threads": args.num_threads, "arrays": "torch",
     }  # fmt: skip
-    train = ffkit.Loader(ffkit.Dataset(args.data, "train"), image=ffkit.RandomResizedCrop(args.image_size, flip_probability=0.5), **shared)
+    train = ffkit.Loader(ffkit.Dataset(args.data, "train"), image=bytes_of(ffkit.RandomResizedCrop(args.image_size, flip_probability=0.5)), **shared)
     # "exact": each picture is evaluated once, by one rank.
     resize = ffkit.ResizeCenterCrop(args.image_size * 256 // 224, args.image_size)
-    val = ffkit.Loader(ffkit.Dataset(args.data, "val"), image=resize, order="sequential", tail="exact", **shared)
+    val = ffkit.Loader(ffkit.Dataset(args.data, "val"), image=bytes_of(resize), order="sequential", tail="exact", **shared)
     return ffkit.torch.to_device(train, ranks.device), ffkit.torch.to_device(val, ranks.device)
 
 

@@ -8,6 +8,7 @@
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "base/printable.h"
+#include "dataset/source_look.h"
 #include "reader/open_shards.h"
 #include "shard/shard_file.h"
 #include "storage/reader/random_reader.h"
@@ -137,9 +138,11 @@ bool is_v1(const fs::path& path) {
         {.path = path.string(), .subject = ErrorSubject::dataset, .name = split});
   }
   if (splits.empty()) {
+    const std::string look = Place(path).is_in_store() ? "" : words_on_source(path);
     throw Error(ErrorCode::not_found,
                 "is not a data set: there is no manifest.json in it or in its folders, and no "
-                "FFRecord v1 file",
+                "FFRecord v1 file" +
+                    (look.empty() ? "" : "; " + look),
                 {.path = path.string(), .subject = ErrorSubject::dataset});
   }
   const std::string wish =

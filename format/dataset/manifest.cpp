@@ -10,6 +10,7 @@
 #include "base/fnv.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/other_words.h"
 #include "base/printable.h"
 #include "dataset/manifest_text.h"
 #include "schema/schema_json.h"
@@ -190,7 +191,8 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
   manifest.class_names = json.at("class_names").get<std::vector<std::string>>();
   if (json.contains("class_ids")) manifest.class_ids = class_ids_of(json.at("class_ids"));
   manifest.source = json.at("source").get<std::map<std::string, std::string>>();
-  manifest.options = json.at("options").get<std::map<std::string, std::string>>();
+  manifest.options =
+      with_current_names(json.at("options").get<std::map<std::string, std::string>>());
   manifest.created_by = json.value("created_by", "");
   int64_t num_records = 0;
   int64_t file_bytes = 0;

@@ -146,10 +146,6 @@ void for_each_step(const Use& use) {
   use("RandomShortestSize", RandomShortestSize{}, [](auto& o, const auto& see) {
     see("min_size", o.sizes, "max_size", OrNone{o.max_size}, "interpolation", o.interpolation);
   });
-  // Another name of Resize.
-  use("ResizeShortSide", Resize{.size = 256}, [](auto& o, const auto& see) {
-    see("size", o.size, "max_size", OrNone{o.max_size}, "interpolation", o.interpolation);
-  });
   use("PadToLargest", PadToLargest{},
       [](auto& o, const auto& see) { see("size", o.size, "multiple", o.multiple); });
   use("Compose", Compose{}, [](auto& o, const auto& see) { see("steps", required(o.steps)); });

@@ -13,6 +13,7 @@
 
 #include "base/enum_names.h"
 #include "base/make_error.h"
+#include "base/other_words.h"
 #include "base/printable.h"
 #include "transform_text/text_members.h"
 
@@ -201,6 +202,10 @@ TextTransform make_text_transform(const TextValue& call) {
   const std::vector<TextKind>& kinds = text_kinds();
   const auto found = std::ranges::find(kinds, call.text, &TextKind::name);
   if (found != kinds.end()) return found->make(*found, call);
+  if (const std::string now = current_name("Python", call.text); now != call.text) {
+    throw error_of(ErrorCode::invalid_argument, "there is no transform {}; it is {} now",
+                   quoted_text(call.text), now);
+  }
   std::vector<std::string> names;
   names.reserve(kinds.size());
   for (const TextKind& kind : kinds) names.emplace_back(kind.name);

@@ -122,7 +122,7 @@ std::string way_back(const ExportOptions& options, const Exported& exported) {
   const bool has_classes = exported.class_files == std::vector<std::string>{"classes.txt"};
   if (is_of_files && !has_classes) return "";
   std::set<std::string> needed;
-  if (!is_of_files) needed.insert("--order source");
+  if (!is_of_files) needed.insert("--order sequential");
   for (const ExportedSplit& split : exported.splits) {
     needed.insert(split.way_back.begin(), split.way_back.end());
   }

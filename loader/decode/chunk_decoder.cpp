@@ -95,7 +95,7 @@ SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& option
       sampler_(sampler),
       leaves_out_(counts_each_once(options.sampler)),
       files_(cached_reader.files()),
-      fetcher_(dataset, options.num_threads, options.verify_checksums, cached_reader, stats),
+      fetcher_(dataset, options.num_threads, options.io.verify_checksums, cached_reader, stats),
       writer_(dataset, options.sampler, std::move(fields), layout, options.num_threads, stats) {}
 
 void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,

@@ -43,11 +43,13 @@ std::string text_of_order(const SamplerOptions& options, int64_t batch_size, int
       case Order::shuffle:
         return options.mixture ? describe_mixture(*options.mixture, epoch_size) : "shuffle";
       case Order::windowed:
-        return (options.window_block_bytes > 0
-                    ? fmt::format("windowed by {} bytes", options.window_block_bytes)
-                    : fmt::format("windowed by {}", options.window_block)) +
-               fmt::format(" x {}", options.window_blocks) +
-               (options.num_streams > 1 ? fmt::format(" in {} streams", options.num_streams) : "");
+        return (options.windows.window_block_bytes > 0
+                    ? fmt::format("windowed by {} bytes", options.windows.window_block_bytes)
+                    : fmt::format("windowed by {}", options.windows.window_block)) +
+               fmt::format(" x {}", options.windows.window_blocks) +
+               (options.windows.num_streams > 1
+                    ? fmt::format(" in {} streams", options.windows.num_streams)
+                    : "");
       case Order::weighted:
         return "weighted by " + hash_of(*options.weights);
     }
@@ -82,8 +84,8 @@ bool take_number(std::string_view& text, int64_t& number) {
 }  // namespace
 
 std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOptions options) {
-  options.num_streams = 1;
-  options.window_block_bytes = 0;
+  options.windows.num_streams = 1;
+  options.windows.window_block_bytes = 0;
   if (text.starts_with("shuffle, ")) {
     options.order = Order::shuffle;
     return options;
@@ -92,10 +94,11 @@ std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOpti
   int64_t block = 0;
   if (!take_word(text, "windowed by ") || !take_number(text, block)) return std::nullopt;
   const bool is_bytes = take_word(text, " bytes");
-  (is_bytes ? options.window_block_bytes : options.window_block) = block;
-  if (!take_word(text, " x ") || !take_number(text, options.window_blocks)) return std::nullopt;
+  (is_bytes ? options.windows.window_block_bytes : options.windows.window_block) = block;
+  if (!take_word(text, " x ") || !take_number(text, options.windows.window_blocks))
+    return std::nullopt;
   if (take_word(text, " in ") &&
-      (!take_number(text, options.num_streams) || !take_word(text, " streams"))) {
+      (!take_number(text, options.windows.num_streams) || !take_word(text, " streams"))) {
     return std::nullopt;
   }
   return text.starts_with(", ") ? std::optional(std::move(options)) : std::nullopt;
@@ -108,12 +111,12 @@ int64_t window_bytes_on_rank(const SamplerOptions& options, int64_t record_bytes
   if (options.order != Order::windowed) return 0;
   // As double, because what was asked for may be more than 64 bits hold.
   const double block_bytes =
-      options.window_block_bytes > 0
-          ? static_cast<double>(options.window_block_bytes)
-          : static_cast<double>(options.window_block) * static_cast<double>(record_bytes);
-  const double share = static_cast<double>(std::max<int64_t>(options.num_streams, 1)) /
+      options.windows.window_block_bytes > 0
+          ? static_cast<double>(options.windows.window_block_bytes)
+          : static_cast<double>(options.windows.window_block) * static_cast<double>(record_bytes);
+  const double share = static_cast<double>(std::max<int64_t>(options.windows.num_streams, 1)) /
                        static_cast<double>(options.world_size);
-  const double bytes = block_bytes * static_cast<double>(options.window_blocks) * share;
+  const double bytes = block_bytes * static_cast<double>(options.windows.window_blocks) * share;
   return static_cast<int64_t>(std::min(bytes, 1e15));
 }
 
@@ -177,13 +180,14 @@ SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options) {
                             options.weights != nullptr || options.mixture.has_value();
     options.order = is_shuffle || has_local_shards(dataset) ? Order::shuffle : Order::windowed;
     if (options.order == Order::windowed) {
-      if (options.window_block_bytes == 0) options.window_block_bytes = kStoreBlockBytes;
-      if (options.num_streams == 0) options.num_streams = options.world_size;
+      if (options.windows.window_block_bytes == 0)
+        options.windows.window_block_bytes = kStoreBlockBytes;
+      if (options.windows.num_streams == 0) options.windows.num_streams = options.world_size;
     }
   }
-  if (options.order == Order::windowed && options.window_block_bytes > 0 &&
-      options.places == nullptr) {
-    options.places = places_of(dataset);
+  if (options.order == Order::windowed && options.windows.window_block_bytes > 0 &&
+      options.windows.places == nullptr) {
+    options.windows.places = places_of(dataset);
   }
   return options;
 }
@@ -191,11 +195,11 @@ SamplerOptions with_order_for(const Dataset& dataset, SamplerOptions options) {
 std::optional<SamplerOptions> with_order_of_state(const Dataset& dataset, SamplerOptions options,
                                                   const std::string& order) {
   if (options.order != Order::automatic) return std::nullopt;
-  const int64_t num_streams = options.num_streams;
-  const int64_t block_bytes = options.window_block_bytes;
+  const int64_t num_streams = options.windows.num_streams;
+  const int64_t block_bytes = options.windows.window_block_bytes;
   std::optional<SamplerOptions> found = shuffle_of_text(order, std::move(options));
-  if (!found || (num_streams > 0 && found->num_streams != num_streams) ||
-      (block_bytes > 0 && found->window_block_bytes != block_bytes)) {
+  if (!found || (num_streams > 0 && found->windows.num_streams != num_streams) ||
+      (block_bytes > 0 && found->windows.window_block_bytes != block_bytes)) {
     return std::nullopt;
   }
   return with_order_for(dataset, std::move(*found));

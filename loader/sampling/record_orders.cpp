@@ -219,15 +219,15 @@ int64_t scaled(int64_t a, int64_t b, int64_t c) {
 
 BlockStreams::BlockStreams(int64_t num_records, const SamplerOptions& options)
     : num_records_(num_records),
-      num_streams_(std::max<int64_t>(options.num_streams, 1)),
-      block_bytes_(options.window_block_bytes > 0 ? options.window_block_bytes
-                                                  : options.window_block),
-      window_blocks_(options.window_blocks) {
+      num_streams_(std::max<int64_t>(options.windows.num_streams, 1)),
+      block_bytes_(options.windows.window_block_bytes > 0 ? options.windows.window_block_bytes
+                                                          : options.windows.window_block),
+      window_blocks_(options.windows.window_blocks) {
   std::vector<RecordPlaces::Run> runs = {{num_records, num_records}};
-  if (options.window_block_bytes > 0) {
-    runs = options.places->runs;
-    if (!options.places->records.empty()) {
-      records_ = {options.places, &options.places->records};
+  if (options.windows.window_block_bytes > 0) {
+    runs = options.windows.places->runs;
+    if (!options.windows.places->records.empty()) {
+      records_ = {options.windows.places, &options.windows.places->records};
     }
   }
   runs_.reserve(runs.size());

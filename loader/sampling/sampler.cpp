@@ -76,28 +76,28 @@ int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
 }
 
 void check_windows(int64_t num_records, const SamplerOptions& options) {
-  check_at_least_1("window_block", options.window_block);
-  check_at_least_1("window_blocks", options.window_blocks);
+  check_at_least_1("window_block", options.windows.window_block);
+  check_at_least_1("window_blocks", options.windows.window_blocks);
   const auto check_range = [](const char* name, int64_t value, int64_t most) {
     if (value >= 0 && value <= most) return;
     refuse_sampler(fmt::format("{} is {}, must be 0 .. {}", name, value, most));
   };
-  check_range("window_block_bytes", options.window_block_bytes, kMaxSamples);
-  check_range("num_streams", options.num_streams, kMostStreams);
+  check_range("window_block_bytes", options.windows.window_block_bytes, kMaxSamples);
+  check_range("num_streams", options.windows.num_streams, kMostStreams);
   if (options.order != Order::windowed) {
-    if (options.num_streams > 1 || options.window_block_bytes > 0) {
+    if (options.windows.num_streams > 1 || options.windows.window_block_bytes > 0) {
       refuse_sampler(
           fmt::format("{} needs the order 'windowed'; over a data set in a store it is the default",
-                      options.num_streams > 1 ? "num_streams" : "window_block_bytes"));
+                      options.windows.num_streams > 1 ? "num_streams" : "window_block_bytes"));
     }
     return;
   }
-  if (options.window_block_bytes == 0) return;
-  if (options.places == nullptr) {
+  if (options.windows.window_block_bytes == 0) return;
+  if (options.windows.places == nullptr) {
     refuse_sampler("window_block_bytes needs places, which a Loader finds by itself");
   }
   int64_t sum = 0;
-  for (const RecordPlaces::Run& run : options.places->runs) {
+  for (const RecordPlaces::Run& run : options.windows.places->runs) {
     if (run.num_records < 1 || run.num_bytes < 0 || run.num_bytes > kMaxSamples ||
         run.num_records > num_records - sum) {
       refuse_sampler(fmt::format(
@@ -106,7 +106,7 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
     }
     sum += run.num_records;
   }
-  const std::vector<int64_t>& records = options.places->records;
+  const std::vector<int64_t>& records = options.windows.places->records;
   if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
     refuse_sampler(fmt::format("the places are of {} records, but there are {} records",
                                records.empty() ? sum : std::ssize(records), num_records));
@@ -239,7 +239,7 @@ Sampler::Sampler(int64_t num_records, int64_t batch_size, SamplerOptions options
     options_.buckets = nullptr;
   }
   if (options_.order == Order::windowed &&
-      (options_.window_block_bytes > 0 || options_.num_streams > 1)) {
+      (options_.windows.window_block_bytes > 0 || options_.windows.num_streams > 1)) {
     streams_ =
         errors_only({}, [&] { return std::make_shared<BlockStreams>(num_records, options_); });
   }
@@ -395,7 +395,8 @@ void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vect
       break;
     }
     case Order::windowed: {
-      WindowedOrder order(num_records_, options_.window_block, options_.window_blocks, key);
+      WindowedOrder order(num_records_, options_.windows.window_block,
+                          options_.windows.window_blocks, key);
       for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
       break;
     }

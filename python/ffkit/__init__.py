@@ -23,6 +23,7 @@ from ._errors import (
     IoError,
     NotFoundError,
     UnsupportedError,
+    refuse_old_name,
 )
 from ._ffkit import FieldDecoder, Random, SampleKey, Statistics, aspect_ratio_buckets, class_balanced_weights
 from ._ffkit import version as __version__
@@ -75,9 +76,10 @@ from ._image import (
     Solarize,
     TrivialAugmentWide,
 )
-from ._loader import IO, Loader
+from ._loader import Loader
+from ._loader_options import IO, Memory, Order
 from ._samples import File
-from ._schema import Field
+from ._samples import Field
 from ._transforms import (
     CenterCrop,
     Compose,
@@ -97,7 +99,6 @@ from ._transforms import (
     Resize,
     ResizeCenterCrop,
     ResizeCrop,
-    ResizeShortSide,
     ScaleJitter,
     ScalePad,
 )
@@ -143,9 +144,11 @@ __all__ = [
     "IoError",
     "Loader",
     "MaskField",
+    "Memory",
     "Mixing",
     "NotFoundError",
     "OneOf",
+    "Order",
     "Pad",
     "PadToLargest",
     "PhotoMetricDistortion",
@@ -179,7 +182,6 @@ __all__ = [
     "Resize",
     "ResizeCenterCrop",
     "ResizeCrop",
-    "ResizeShortSide",
     "SampleKey",
     "ScaleJitter",
     "ScalePad",
@@ -209,3 +211,7 @@ del name_libcurl
 
 def __dir__() -> list[str]:
     return [*__all__, *(name for name in ("hf", "lightning", "torch") if name in globals())]
+
+
+def __getattr__(name: str) -> object:
+    refuse_old_name("ffkit", name)

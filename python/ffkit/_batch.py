@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import sys
 import warnings
-from typing import Any, Callable, Iterable, Literal, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, Literal, NamedTuple
 
 from ._errors import FieldNotFoundError, InvalidArgumentError, UnsupportedError
 
 _ALIGNMENT = 4096  # of batches
+# Instructions of Python that take the parts of an object apart.
+_UNPACKING = (dis.opmap["UNPACK_SEQUENCE"], dis.opmap["UNPACK_EX"])
 Arrays = Literal["auto", "torch", "numpy", "dlpack"]
 
 
@@ -127,6 +130,18 @@ class Batch(dict[str, Any]):
         super().__init__(arrays, **more)
         if len(_frameworks) < 2:
             _register()
+
+    def __iter__(self) -> Iterator[Any]:
+        """The names, as in every dict. Unpacking, as in `for images, labels in loader`, gives the
+        picture and the label; TypeError for a batch of other arrays."""
+        frame = sys._getframe(1)
+        if frame.f_code.co_code[frame.f_lasti] not in _UNPACKING:
+            return super().__iter__()
+        arrays = sorted(self.values(), key=lambda value: -getattr(value, "ndim", 0))
+        if [getattr(value, "ndim", 0) for value in arrays] != [4, 1]:
+            names = ", ".join(f"'{name}'" for name in self)
+            raise TypeError(f"a batch of {names} is no pair of one picture and one label; take batch[name], or batch.items() for all")
+        return iter(arrays)
 
     @classmethod
     def _made(cls, arrays: dict[str, Any], facts: Facts | None) -> Batch:
@@ -288,10 +303,10 @@ def _register_with_torch() -> None:
     from torch.utils import _pytree
 
     def flatten(batch: Batch) -> tuple[list[Any], list[str]]:
-        return list(batch.values()), list(batch)
+        return list(batch.values()), list(batch.keys())
 
     def flatten_with_keys(batch: Batch) -> tuple[list[Any], list[str]]:
-        return [(_pytree.MappingKey(name), array) for name, array in batch.items()], list(batch)
+        return [(_pytree.MappingKey(name), array) for name, array in batch.items()], list(batch.keys())
 
     def unflatten(arrays: Iterable[Any], names: list[str]) -> Batch:
         return Batch(zip(names, arrays))
@@ -303,7 +318,7 @@ def _register_with_jax() -> None:
     from jax import tree_util
 
     def flatten(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:
-        names = tuple(sorted(batch))
+        names = tuple(sorted(batch.keys()))
         return [batch[name] for name in names], names
 
     def flatten_with_keys(batch: Batch) -> tuple[list[Any], tuple[str, ...]]:

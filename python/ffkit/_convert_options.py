@@ -28,8 +28,8 @@ LOG_INTERVAL = 30.0
 """Seconds between the lines that progress=True writes to a log file."""
 Progress = bool | Callable[["ProgressUpdate"], object]
 """True: a bar of tqdm, where that is installed, and in a log file a line every 30 s; False: nothing; or a function that is called with a ProgressUpdate."""
-Order = Literal["shuffled", "source"]
-OnError = Literal["fail", "skip", "keep"]
+Order = Literal["shuffle", "sequential"]
+BadSamples = Literal["fail", "skip", "keep"]
 Read = Literal["auto", "direct", "gather"]
 Store = Literal["jpeg", "dct", "raw", "smart"]
 Exif = Literal["apply", "ignore"]
@@ -50,11 +50,11 @@ class ProgressUpdate(TypedDict):
 class ConvertOptions(TypedDict, total=False):
     """Options of all conversions; ffconvert has the same options, with - instead of _."""
 
-    threads: int
+    num_threads: int
     shard_size: int | str
     order: Order
     seed: int
-    on_error: OnError
+    bad_samples: BadSamples
     zstd: int
     zstd_dictionary: int | str
     read: Read
@@ -99,8 +99,9 @@ def given_options(options: Any, table: str) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     names = [option["name"] for option in _TABLES[table]["options"]]
     for name in options:
-        if name not in given and name not in names and name not in _OWN:
-            raise TypeError(f"there is no option '{name}'; expected one of {', '.join(names)}")
+        if name not in names and name not in _OWN:
+            known = names + [option["name"] for option in _TABLES["conversion"]["options"]]
+            raise TypeError(f"there is no option '{name}': {_ffkit.words_on_name('ffconvert', name, known)}; there are {', '.join(names)}")
     if not isinstance(only := given.get("only", ""), (str, os.PathLike)):
         given["only"] = listed_ids("only", only)
     if isinstance(given.get("by_files"), int):

@@ -8,10 +8,10 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ffkit
 from ._convert_options import ProgressUpdate
-from ._errors import InvalidArgumentError
+from ._errors import FieldNotFoundError, InvalidArgumentError
 from ._export.parquet import ParquetSummary, write_parquet
 from ._samples import with_content
-from ._schema import Field, from_tuples
+from ._samples import Field, from_tuples
 from ._stores import StorageOptions, placed
 
 PathLike = str | os.PathLike[str]
@@ -77,7 +77,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     @classmethod
     def chain(cls, sources: Iterable[Dataset]) -> Dataset:
-        """Joins data sets, one after the other, into one; `Loader(mixture=...)` takes shares of
+        """Joins data sets, one after the other, into one; `Order(mixture=...)` takes shares of
         each. It has the fields of all data sets. If a data set lacks a field, it is None in its
         records, and 0 or "" in columns.
 
@@ -181,6 +181,20 @@ class Dataset(Sequence[dict[str, Any]]):
         return self._dataset.classes
 
     @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class, as torchvision's ImageFolder has it."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    @property
+    def targets(self) -> list[int]:
+        """The label of each record, as in torchvision's ImageFolder. AttributeError without a
+        column "label"."""
+        try:
+            return list(self.column("label").tolist())
+        except FieldNotFoundError as error:
+            raise AttributeError(f"there are no targets: {error}", name="targets", obj=self) from None
+
+    @property
     def class_names(self) -> list[str]:
         """Readable names of the same classes; empty or as many."""
         return self._dataset.class_names
@@ -252,7 +266,7 @@ class Dataset(Sequence[dict[str, Any]]):
         row_group_size: int = 1000,
         compression: str = "snappy",
         classes: bool = True,
-        threads: int = 0,
+        num_threads: int = 0,
         progress: bool | Callable[[ProgressUpdate], object] = True,
     ) -> ParquetSummary:
         """Writes the records as parquet in the form of Hugging Face's hub:
@@ -274,7 +288,7 @@ class Dataset(Sequence[dict[str, Any]]):
                 group has at most 32 MiB; in memory it takes a few times as much.
             compression: a name of pyarrow.parquet: "snappy", "zstd", "none", ...
             classes: False: labels are plain numbers.
-            threads: threads that read records; 0: one for each core.
+            num_threads: threads that read records; 0: one for each core.
             progress: True: a bar of tqdm, if that is installed; False; or a function that takes an
                 ffkit.convert.ProgressUpdate.
 
@@ -286,7 +300,7 @@ class Dataset(Sequence[dict[str, Any]]):
             UnsupportedError: a label has no class.
             IoError: (an OSError) the files cannot be written."""
         return write_parquet(
-            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, threads=threads, progress=progress
+            self, folder, name=name, fields=fields, file_size=file_size, row_group_size=row_group_size, compression=compression, classes=classes, num_threads=num_threads, progress=progress
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
+
+from . import _ffkit
 
 _Class = TypeVar("_Class", bound=type)
 
 
-def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
-    """Makes a class name the right argument if an unknown one is given. `elsewhere`: names of other
-    libraries, with ffkit's counterpart."""
+def names_arguments(topics: Mapping[str, type]) -> Callable[[_Class], _Class]:
+    """Makes a class name the right argument if an unknown one is given. `topics`: dataclasses whose
+    fields are not arguments themselves, by the argument that takes one."""
 
     def with_names(kind: _Class) -> _Class:
         begin = kind.__init__  # type: ignore[misc]
@@ -23,15 +24,27 @@ def names_arguments(elsewhere: Mapping[str, str]) -> Callable[[_Class], _Class]:
         def named(self: Any, *arguments: Any, **options: Any) -> None:
             for name in options:
                 if name not in known:
-                    nearest = ", ".join(difflib.get_close_matches(name, known, cutoff=0.4))
-                    words = elsewhere.get(name) or (f"the nearest are {nearest}" if nearest else f"help(ffkit.{kind.__name__}) lists them")
-                    raise TypeError(f"{kind.__name__} has no argument '{name}': {words}")
+                    raise TypeError(f"{kind.__name__} has no argument '{name}': {_words_on_argument(kind.__name__, name, known, topics)}")
             begin(self, *arguments, **options)
 
         setattr(kind, "__init__", named)
         return kind
 
     return with_names
+
+
+def _words_on_argument(place: str, name: str, known: list[str], topics: Mapping[str, type]) -> str:
+    for argument, topic in topics.items():
+        if name != "transform" and name in inspect.signature(topic).parameters:
+            return f"it is one of ffkit.{topic.__name__}; give {argument}=ffkit.{topic.__name__}(..., {name}=...)"
+    return _ffkit.words_on_name(place, name, known)
+
+
+def refuse_old_name(owner: Any, name: str) -> NoReturn:
+    """AttributeError for an unknown name. If it is an old name, the text has the new one."""
+    what = f"module '{owner}'" if isinstance(owner, str) else f"'{type(owner).__name__}'"
+    now = next((now for kind, old, now in _ffkit.renamed if kind == "Python" and old == name), None)
+    raise AttributeError(f"{what} has no attribute '{name}'" + (f"; it is {now} now" if now else ""), name=name, obj=owner)
 
 
 def add_note(error: BaseException, text: str) -> None:
@@ -42,24 +55,6 @@ def add_note(error: BaseException, text: str) -> None:
         error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
     elif not error.args:
         error.args = (text,)
-
-
-# What of ffkit.Loader does the same as an argument of torch's DataLoader.
-LOADER_OF_TORCH = {
-    "batch_sampler": "batch_size says how large batches are, and `groups` keeps records together",
-    "collate_fn": "batches are put together in C++; `fields` adds arrays, ffkit.Mixing in `mixing` is MixUp and CutMix, and what needs whole batches goes into the loop",
-    "drop_last": "tail='drop' leaves the rest out, 'exact' has it in a smaller batch",
-    "generator": "all random numbers come from `seed`",
-    "multiprocessing_context": "there are no worker processes; threads decode",
-    "num_workers": "num_threads is the number of threads that decode; there are no worker processes",
-    "persistent_workers": "threads stay from epoch to epoch, and there are no worker processes",
-    "prefetch_factor": "prefetch_batches is the number of batches that are prepared ahead, in all",
-    "sampler": "rank and world_size are those of the launcher, or arguments; order='weighted' with `weights` draws by weights, and Dataset.subset() chooses",
-    "shuffle": "order='shuffle' is shuffle=True, and order='sequential' is shuffle=False",
-    "timeout": "io=ffkit.IO(read_timeout_s=...) is the limit of a read",
-    "transform": "`image` is the transform, ffkit's or torchvision's",
-    "worker_init_fn": "there are no worker processes, and all random numbers come from `seed`",
-}
 
 
 class Error(RuntimeError):

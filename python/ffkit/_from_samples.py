@@ -38,12 +38,12 @@ def from_torch(
     to_sample: Callable[[Any], Mapping[str, object]] | None = None,
     schema: Mapping[str, FieldSpec] | None = None,
     classes: Sequence[str] | None = None,
-    order: Order = "shuffled",
+    order: Order = "shuffle",
     seed: int = 0,
     num_workers: int = 0,
     progress: Progress = True,
     pixels: Pixels = "png",
-    threads: int = 0,
+    num_threads: int = 0,
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
@@ -64,11 +64,12 @@ def from_torch(
         fields: names for the values of tuples.
         to_sample: function from an item of the data set to a dict of fields; runs in the same
             process as the data set. Overrides `fields`.
-        schema, pixels, threads, shard_size, zstd, max_record, storage_options, pictures: Writer's.
+        schema, pixels, num_threads, shard_size, zstd, max_record, storage_options, pictures: as in
+            Writer.
         classes: names of the classes; None: dataset.classes, .categories or .all_categories (also
             inside of a Subset or ConcatDataset), or those of Hugging Face's ClassLabel, if any.
-        order, seed: "shuffled": shuffles splits whose name begins with "train", with this seed;
-            "source": keeps the order.
+        order, seed: "shuffle": shuffles splits whose name begins with "train", with this seed;
+            "sequential": keeps the order.
         num_workers: torch's worker processes that call dataset[i]; 0: this thread calls it. The
             records and their order are the same. They are processes, because many map-style data
             sets have an open file or a random state that threads must not share, and because of the
@@ -82,14 +83,16 @@ def from_torch(
     given = classes if classes is not None else found if found is not None else names_of_classes(dataset)
     pictures_of_files = stored if stored is not None or to_sample is not None else with_file_bytes(dataset)
     kind = type(dataset)
-    is_shuffled = order == "shuffled" and split.startswith("train")
+    if order not in ("shuffle", "sequential"):
+        raise ValueError(f"order is '{order}', expected 'shuffle' or 'sequential'")
+    is_shuffled = order == "shuffle" and split.startswith("train")
     indices: Sequence[int] = _ffkit.permutation(len(dataset), seed) if is_shuffled else range(len(dataset))
     # Before the writer, whose threads a forked worker would not have.
     samples = _samples(_Samples(dataset, pictures_of_files, tuple(fields), to_sample), indices, num_workers)
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "dataset", "path": f"{kind.__module__}.{kind.__qualname__}"},
-        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
-        storage_options=storage_options, _options={"order": "shuffled", "seed": str(seed)} if is_shuffled else {}, **pictures,
+        pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed,
+        storage_options=storage_options, _options={"order": "shuffle", "seed": str(seed)} if is_shuffled else {}, **pictures,
     )  # fmt: skip
     return _write_all(writer, split, samples, len(dataset), progress, pixels)
 
@@ -106,7 +109,7 @@ def from_iterable(
     num_samples: int | None = None,
     progress: Progress = True,
     pixels: Pixels = "png",
-    threads: int = 0,
+    num_threads: int = 0,
     shard_size: int | str = "256M",
     zstd: int = 0,
     max_record: int | str = "256M",
@@ -122,8 +125,8 @@ def from_iterable(
         samples: dicts, or tuples with values for `fields`; not batches. Pictures of Hugging Face's
             IterableDataset are treated as in from_torch().
         num_samples: number of samples, for the progress; None: len(samples), if it has one.
-        dst, split, fields, to_sample, schema, classes, progress, pixels, threads, shard_size, zstd,
-            max_record, storage_options, pictures: as in from_torch().
+        dst, split, fields, to_sample, schema, classes, progress, pixels, num_threads, shard_size,
+            zstd, max_record, storage_options, pictures: as in from_torch().
 
     Raises: errors of `samples`, with a note of the sample, and of Writer. Then dst stays empty."""
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
@@ -134,7 +137,7 @@ def from_iterable(
     total = num_samples if num_samples is not None else len(samples) if isinstance(samples, Sized) else 0
     writer = Writer(
         dst, split, schema, classes=[str(name) for name in given or ()], source={"kind": "iterable", "path": f"{kind.__module__}.{kind.__qualname__}"},
-        pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, storage_options=storage_options, **pictures,
+        pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, storage_options=storage_options, **pictures,
     )  # fmt: skip
     return _write_all(writer, split, _in_turn(stored, tuple(fields), to_sample), total, progress, pixels)
 

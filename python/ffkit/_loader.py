@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import gc
 import logging
 import operator
 import os
 import sys
 import weakref
-from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
+from typing import Any, Callable, Iterator, Literal, Mapping
 
 from . import _ffkit
 from . import _share
 from ._batch import Arrays, Batch, Facts, array_converter, pinned_allocator, resolve_arrays
 from ._dataset import Dataset, PathLike, dataset_of, mixture_of, numbers_of, plain_numbers
-from ._errors import LOADER_OF_TORCH, InvalidArgumentError, names_arguments
+from ._errors import InvalidArgumentError, names_arguments, refuse_old_name
 from ._fields import BatchField, with_shapes
-from ._image import Augmentation, Dtype, ImageOptions, Layout, Mixing, RandomErasing, Transform, ViewSpec
+from ._image import ImageOptions, Mixing, Transform, ViewSpec
+from ._loader_options import IO, Memory, Order, OrderName
 from ._torchvision import image_options_of, view_of
 from ._transforms import RandomResizedCrop
 
-Order = Literal["automatic", "shuffle", "sequential", "windowed", "weighted"]
 Tail = Literal["drop", "pad", "exact", "even", "balanced"]
 Allocate = Callable[[int], tuple[int, object]]
 
@@ -30,117 +30,93 @@ _log = logging.getLogger("ffkit")
 _open_loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 
-@dataclass(frozen=True, slots=True)
-class IO:
-    """How records are read.
-
-    Args:
-        engine: "automatic" (io_uring where the kernel allows it, else pread), "io_uring" or "pread".
-        direct: O_DIRECT: "automatic" (when the data are larger than half of the memory), "on" or "off".
-        queue_depth: reads in flight, 1 .. 4096.
-        max_bytes_in_flight: read buffers in use.
-        num_retries: of a read that fails with EIO.
-        read_timeout_s: what has not been read after so many seconds is an IoError.
-        sqpoll: io_uring with a kernel thread that takes the reads; it keeps a core busy.
-        decoders_read_cache: what the page cache holds is copied by the decoding threads.
-    """
-
-    engine: Literal["automatic", "io_uring", "pread"] = "automatic"
-    direct: Literal["automatic", "on", "off"] = "automatic"
-    queue_depth: int = 64
-    max_bytes_in_flight: int = 64 << 20
-    num_retries: int = 3
-    read_timeout_s: float = 300.0
-    sqpoll: bool = False
-    decoders_read_cache: bool = True
-
-
-@names_arguments(LOADER_OF_TORCH)
+@names_arguments({"order": Order, "memory": Memory, "io": IO, "image": ImageOptions})
 class Loader:
     """Batches of decoded samples from a Dataset.
 
-        loader = ffkit.Loader(ds, batch_size=256, image=ffkit.RandomResizedCrop(224, flip_probability=0.5))
+        picture = ffkit.RandomResizedCrop(224, flip_probability=0.5)
+        loader = ffkit.Loader(ds, batch_size=256, image=picture)
         for epoch in range(loader.epoch, 90):
             for batch in loader:                                   # an epoch
-                images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256] i64
+                images, labels = batch["image"], batch["label"]    # [256, 3, 224, 224] f32, [256]
 
-    Batches have the same bytes for any number of threads, and are those of C++. Threads inside the process work ahead; there are no worker processes. A loop over the loader
-    is an epoch: the one of `start_epoch()`, `set_epoch()` or `load_state_dict()`, else the first, else the one after that of the last loop. A loop that is left before its end, such as a
-    look at the first batch, does not count: the next loop begins where it began.
+    Batches have the same bytes for any number of threads, and in C++. Threads of this process work
+    ahead; there are no worker processes. A loop over the loader is an epoch: that of `set_epoch()`
+    or `load_state_dict()`, else the first, else the one after the last loop. If a loop is left
+    before its end, the next one begins where it began.
 
-    A loader belongs to one thread at a time and to its process: after fork() a child makes loaders of its own. Dropping it, in the middle of an epoch too, is
-    immediate.
+    `for images, labels in loader` works if a batch has only one picture and one label.
+
+    A loader belongs to one thread at a time and to its process: after fork(), a child makes its own
+    loaders. Dropping it is immediate, also in an epoch.
 
     Args:
-        dataset: what to load: a Dataset, its path, or torch's Subset or ConcatDataset of some.
+        dataset: a Dataset, its path, or torch's Subset or ConcatDataset of some.
         batch_size: samples in a batch of this rank.
 
-        What a batch has:
+        Contents of a batch:
 
-        image: a transform, or ImageOptions, which have `augment` and the following five in them; None: no images.
-        augment: augmentations in their order.
-        erasing: RandomErasing of the finished sample.
-        dtype, layout, normalize, mean, std, channels: see ImageOptions.
-        views: several views of the picture by name, instead of `image`: {"global": (RandomResizedCrop(224), 2), "local": (RandomResizedCrop(96, scale=(0.05, 0.4)), 8)} makes
-            batch["global"] [N, 2, 3, 224, 224] and batch["local"] [N, 8, 3, 96, 96]. Each is a transform or ImageOptions, alone for one picture ([N, 3, H, W]), or with a number of
-            copies. A view draws random numbers of its own; the picture is read and decoded once for all of them. `batch.geometry(name)` says where pixels went.
-        image_field, label_field: fields of the records, and their names in the batch; None: no such array.
+        image: a transform, or ImageOptions, which also have augmentations, dtype, layout and
+            normalisation; None: no pictures.
+        views: several views of the picture by name, instead of `image`:
+            {"global": (RandomResizedCrop(224), 2), "local": (RandomResizedCrop(96), 8)} makes
+            batch["global"] [N, 2, 3, 224, 224] and batch["local"] [N, 8, 3, 96, 96]. Each is a
+            transform or ImageOptions, alone for one picture ([N, 3, H, W]), or with a number of
+            copies. Each view draws its own random numbers; the picture is read and decoded once
+            for all. `batch.geometry(name)` says where pixels went.
+        image_field, label_field: fields of the records and of the batch; None: no such array.
         mixing: MixUp and CutMix.
-        fields: further arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField, PythonField, ffkit.nuscenes.keyframe_fields(); and those that follow the crop and flip of
-            the picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField; and clips of videos: FramesField.
+        fields: other arrays by name: ImageField, ImagesField, IntegerField, CopyField, TextField,
+            PythonField, ffkit.nuscenes.keyframe_fields(). These follow the crop and flip of the
+            picture, or of a view: MaskField, BoxesField, BoxRowsField, PointsField, PictureField.
+            FramesField is for clips of videos.
 
-        Which samples, in which order:
+        Samples and their order:
 
-        order: "shuffle" (another permutation each epoch; torch's `shuffle=True`), "sequential", "windowed" (for stores, and disks that dislike random reads: neighbours stay near each other) or
-            "weighted" (drawn with replacement; torch's WeightedRandomSampler). "automatic" is "windowed" where a shard of the data set is in a store, in blocks of 8 MiB and
-            `world_size` streams, and "shuffle" elsewhere and with `groups`, `buckets` and `mixture`; load_state_dict() takes the order of the state. `statistics().order` says which it is.
+        order: "shuffle", "sequential", "windowed", "weighted" or "automatic"; or an Order, which
+            also has weights, groups, mixtures and windows.
         seed: of the order and of all augmentation; torch's `generator`.
-        rank, world_size: of this process and how many share an epoch; torch's DistributedSampler. None: as torch.distributed or JAX say, where they are initialised, else the environment of
-            torchrun, Slurm's srun, Open MPI or MPICH; alone without. `statistics()` begins with it. Give 0 and 1 where each rank should load everything.
-        tail: records at the end that do not fill a step of all ranks: "drop" (torch's `drop_last=True`); "pad", from the beginning to full batches; "exact", each record once and a smaller last
-            batch, which the last ranks may lack; "even", as torch's DistributedSampler: the same number of samples on each rank, a few of them twice; "balanced", each record once and, wherever
-            that can be, the same number of batches on each rank.
-        epoch_size: samples in an epoch; 0: as many as records.
-        window_block, window_blocks: of "windowed": records in a block, blocks in a window.
-        window_block_bytes: of "windowed": about how many bytes a block has, instead of `window_block` records; 8 << 20 is what "automatic" takes over a store. 0: `window_block`.
-        num_streams: of "windowed": streams that an epoch is dealt to, so that ranks read different blocks; each batch of all ranks has as many samples of each. The order depends on it, and
-            a state has it: it stays when a run goes on with other ranks. 0: one; with "automatic": `world_size`.
-        weights: of "weighted": a number for each record; see `class_balanced_weights`.
-        buckets: of "shuffle": a number for each record; the samples of a batch are of one bucket, as pictures of a like shape, `aspect_ratio_buckets(ds.column("width"), ds.column("height"))`
-            of a set made from COCO, or `aspect_ratio_buckets(*ds.picture_sizes())`. What fills no batch of its bucket comes last in the epoch, and a batch there may be of several.
-        groups: the first record of each group of records that stay together in their order, ascending from 0.
-        mixture: of a `Dataset.chain()`, with order "shuffle": a weight for each data set, or "equal" for equal shares, the smaller ones repeated as often as the largest
-            needs. Each epoch has exact counts of each, and `batch.source` says which data set a sample is of.
-        share_randomness: all records of a group draw the same random numbers.
-        bad_samples: "fail", or "skip": another record takes the place; `Batch.replacements` names both. With order "sequential" and tail "exact" or "balanced", where each record
-            counts once, it is left out instead, and `Batch.left_out` names it. The number of batches stays; a batch of bad records alone has no sample.
+        rank, world_size: this process, and how many share an epoch; torch's DistributedSampler.
+            None: from torch.distributed or JAX, if initialised; else from the environment of
+            torchrun, Slurm's srun, Open MPI or MPICH; else alone. `statistics()` begins with it.
+            Give 0 and 1 if each rank should load everything.
+        tail: records at the end that do not fill a step of all ranks. "drop": torch's
+            `drop_last=True`. "pad": filled up from the beginning. "exact": each record once; the
+            last batch is smaller, and the last ranks may lack it. "even": like torch's
+            DistributedSampler, as many samples on each rank, a few of them twice. "balanced": each
+            record once and, if possible, as many batches on each rank.
+        bad_samples: "fail", or "skip": another record replaces a bad one; `Batch.replacements`
+            names both. With order "sequential" and tail "exact" or "balanced", it is left out
+            instead, and `Batch.left_out` names it. The number of batches stays; a batch may be
+            empty.
 
-        How fast, and with how much memory:
+        Speed and memory:
 
-        num_threads: that decode, torch's `num_workers`; 0: all cores that this process may use, or its share of them where the launcher says how many ranks the machine has.
-        prefetch_batches: prepared ahead, >= 1; torch's `prefetch_factor`, but in all.
-        held_batches: whose large arrays may be referred to at the same time, >= 1. `for batch in loader` needs two, its own and the next; so one more may be kept.
-        copy: True: a batch is a copy, and any number may be kept. Costs a pass over its memory.
-        verify_checksums: of every record.
-        io: how records are read.
-        read_ahead_epochs: the end of an epoch is followed by the beginning of the next; torch's `persistent_workers`.
+        num_threads: decoding threads, torch's `num_workers`; 0: all cores that this process may
+            use, or its share if the launcher says how many ranks the machine has.
+        memory: number of batches to prepare ahead, and to keep: Memory(prefetch_batches=3).
+        io: how records are read: IO(engine="pread").
 
-        What the arrays are:
+        Arrays:
 
-        arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto": torch where it is installed, else numpy.
-        pin_memory: True: batches lie in memory that CUDA copies from without a detour, by torch's allocator, which keeps it until copies that are under way are done, and any number
-            of batches may be kept. None: where torch and CUDA are there and `arrays` is torch.
-        on_warning: takes the loader's warnings, in the thread that calls it; None: `logging`'s logger "ffkit".
+        arrays: "torch", "numpy", "dlpack" (objects with __dlpack__, for JAX and CuPy), or "auto":
+            torch if it is installed, else numpy.
+        pin_memory: True: batches are in page-locked memory of torch's allocator, which keeps it
+            until copies to the GPU are done; any number of batches may be kept. None: if torch and
+            CUDA are there and `arrays` is torch.
+        on_warning: function for the loader's warnings, called in the thread that uses the loader;
+            None: `logging`'s logger "ffkit".
 
-    Of torch's other arguments, `worker_init_fn` and `multiprocessing_context` are not needed, since there are no workers and all randomness comes from `seed`; `collate_fn` is `fields` and
-    `mixing`; `timeout` is `IO.read_timeout_s`. ffkit.torch.DataLoader takes torch's names.
+    Torch's `worker_init_fn` and `multiprocessing_context` are not needed: there are no workers, and
+    all randomness comes from `seed`. `collate_fn` is `fields` and `mixing`; `timeout` is
+    `IO.read_timeout_s`. ffkit.torch.DataLoader takes torch's names.
 
     Raises:
-        InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and an epoch without a batch (tail "drop").
+        InvalidArgumentError: (a ValueError) for options out of range, fields of the wrong type, and
+            an epoch without a batch (tail "drop").
         FieldNotFoundError: (a KeyError) for fields that the data set lacks.
         UnsupportedError: for I/O that is not available.
-        TypeError: for values of the wrong type.
-    """
+        TypeError: for values of the wrong type."""
 
     def __init__(
         self,
@@ -148,42 +124,20 @@ class Loader:
         batch_size: int = 256,
         *,
         image: Transform | ImageOptions | None = RandomResizedCrop(),
-        augment: Iterable[Augmentation] | None = None,
-        erasing: RandomErasing | None = None,
-        dtype: Dtype | None = None,
-        layout: Layout | None = None,
-        normalize: bool | None = None,
-        mean: float | tuple[float, float, float] | None = None,
-        std: float | tuple[float, float, float] | None = None,
-        channels: Literal[1, 3] | None = None,
         views: Mapping[str, ViewSpec] | None = None,
         image_field: str | None = "image",
         label_field: str | None = "label",
         mixing: Mixing | None = None,
         fields: Mapping[str, BatchField] | None = None,
-        order: Order = "automatic",
+        order: OrderName | Order = "automatic",
         seed: int = 0,
         rank: int | None = None,
         world_size: int | None = None,
         tail: Tail = "drop",
-        epoch_size: int = 0,
-        window_block: int = 64,
-        window_blocks: int = 64,
-        weights: Iterable[float] | None = None,
-        groups: Iterable[int] | None = None,
-        buckets: Iterable[int] | None = None,
-        mixture: Literal["equal"] | Iterable[float] | None = None,
-        share_randomness: bool = False,
-        window_block_bytes: int = 0,
-        num_streams: int = 0,
         num_threads: int = 0,
-        prefetch_batches: int = 3,
-        held_batches: int = 3,
-        copy: bool = False,
-        verify_checksums: bool = True,
         bad_samples: Literal["fail", "skip"] = "fail",
         io: IO = IO(),
-        read_ahead_epochs: bool = True,
+        memory: Memory = Memory(),
         arrays: Arrays = "auto",
         pin_memory: bool | None = None,
         on_warning: Callable[[str], None] | None = None,
@@ -195,23 +149,22 @@ class Loader:
         self._share = _share.find(rank, world_size)
         if num_threads == 0 and self._share.ranks_on_node > 1:
             num_threads = _ffkit.core_share(self._share.ranks_on_node)
-        given = {"augment": tuple(augment) if augment is not None else None, "erasing": erasing, "dtype": dtype, "layout": layout, "normalize": normalize,
-                 "mean": mean, "std": std, "channels": channels}
-        given = {name: value for name, value in given.items() if value is not None}
+        if isinstance(order, str):
+            order = Order(order)
         if views is not None and image is not None and image != RandomResizedCrop():
             raise InvalidArgumentError("image is the picture of a loader without views; give it as one of the views, by a name")
         if views is None and image is None:
             image_field = None
-        options = image_options_of("image", RandomResizedCrop() if image is None else image, given if views is None else {})
-        views_given = [view_of(name, view, given) for name, view in (views or {}).items()]
+        options = image_options_of("image", RandomResizedCrop() if image is None else image)
+        views_given = [view_of(name, view) for name, view in (views or {}).items()]
         fields = {name: with_shapes(field, dataset) for name, field in (fields or {}).items()}
         mixing = mixing or Mixing()
         self._arrays = resolve_arrays(arrays)
         self._dataset = dataset
-        self._held_batches = held_batches
+        self._held_batches = memory.held_batches
         allocate = self._allocator(pin_memory)
         # Pinned memory goes with its batch: then each may be kept.
-        self._copy = copy and allocate is None
+        self._copy = memory.copy and allocate is None
         self._is_pinned = allocate is not None
         self._copies_by_need = False  # while other batches are held; see ffkit.torch.DataLoader
         self._on_warning = on_warning or _log.warning
@@ -219,22 +172,20 @@ class Loader:
             dataset._dataset,
             {
                 "batch_size": batch_size, "image_field": image_field or "", "image": options, "views": views_given, "label_field": label_field or "",
-                "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields, "order": order, "tail": tail, "seed": seed, "rank": self._share.rank,
-                "world_size": self._share.world_size, "epoch_size": epoch_size, "window_block": window_block, "window_blocks": window_blocks,
-                "weights": plain_numbers(weights), "groups": None if groups is None else numbers_of(groups, len(dataset), "groups"), "buckets": plain_numbers(buckets), "mixture": mixture_of(mixture), "share_randomness": share_randomness,
-                "window_block_bytes": window_block_bytes, "num_streams": num_streams,
-                "num_threads": num_threads, "prefetch_batches": prefetch_batches, "held_batches": held_batches, "verify_checksums": verify_checksums, "bad_samples": bad_samples,
-                "engine": io.engine, "direct": io.direct, "queue_depth": io.queue_depth, "max_bytes_in_flight": io.max_bytes_in_flight,
-                "num_retries": io.num_retries, "read_timeout_s": io.read_timeout_s, "sqpoll": io.sqpoll, "decoders_read_cache": io.decoders_read_cache,
-                "read_ahead_epochs": read_ahead_epochs, "allocate": allocate,
+                "mixup_alpha": mixing.mixup, "cutmix_alpha": mixing.cutmix, "fields": fields,
+                **_values(order), **_values(memory), **_values(io), "order": order.name, "tail": tail, "seed": seed,
+                "rank": self._share.rank, "world_size": self._share.world_size,
+                "weights": plain_numbers(order.weights), "buckets": plain_numbers(order.buckets), "mixture": mixture_of(order.mixture),
+                "groups": None if order.groups is None else numbers_of(order.groups, len(dataset), "groups"),
+                "num_threads": num_threads, "bad_samples": bad_samples, "allocate": allocate,
             },
         )
         self._convert: Callable[[Any, int], Any] | None = None
         self._names: list[str] = []  # of the fields of a batch ...
         self._are_texts: list[bool] = []  # ... and which of them are lists of str
-        self._epoch_size = epoch_size or len(dataset)
+        self._epoch_size = order.epoch_size or len(dataset)
         self._batch_size = batch_size
-        self._is_random = order != "sequential"
+        self._is_random = order.name != "sequential"
         self._is_fresh = True  # the next loop goes on where the loader is
         self._is_finished = False  # the last loop came to its end
         self._begin = ""  # the state in which the last loop began
@@ -276,7 +227,8 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """The epoch of the present loop or, when that came to its end, of the next. `for epoch in range(loader.epoch, 90)` begins, and goes on after load_state_dict()."""
+        """The epoch of the current loop or, if that has ended, of the next. `for epoch in
+        range(loader.epoch, 90)` begins, and continues after load_state_dict()."""
         return self._loader.epoch() + (1 if self._is_finished else 0)
 
     @property
@@ -289,25 +241,25 @@ class Loader:
         """Processes that share an epoch."""
         return self._share.world_size
 
-    def start_epoch(self, epoch: int) -> None:
-        """The next loop is `epoch`, from its beginning; what is left of the present one is dropped. The epoch after one that came to its end has been read ahead."""
-        self._loader.start_epoch(epoch)
-        self._place(fresh=True, finished=False)
-
-    def set_epoch(self, epoch: int) -> None:
-        """The next loop is of `epoch`, as by DistributedSampler.set_epoch(). Unlike start_epoch(), it leaves the epoch that is under way, `loader.epoch`, where it is: after load_state_dict()
-        the loop has what was left of it."""
+    def set_epoch(self, epoch: int, restart: bool = False) -> None:
+        """The next loop is `epoch`, like DistributedSampler.set_epoch(). If it is the current epoch
+        (`loader.epoch`), its place stays, for example that of load_state_dict(); with `restart` it
+        begins anew. The epoch after a finished one is read ahead."""
         is_begun = not self._is_fresh and not self._is_finished
-        if is_begun and self._taken == 0 and epoch != self.epoch:
+        if is_begun and self._taken == 0 and epoch != self.epoch and not restart:
             # A loop that has taken nothing is moved: some call iter() before set_epoch().
             self._loader.start_epoch(epoch)
             self._begin = self._loader.state()
-        elif epoch != self.epoch or self._is_finished or (is_begun and self._loader.at_end()):
-            self.start_epoch(epoch)
+        elif restart or epoch != self.epoch or self._is_finished or (is_begun and self._loader.at_end()):
+            self._loader.start_epoch(epoch)
+            self._place(fresh=True, finished=False)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_old_name(self, name)
 
     @property
     def sampler(self) -> EpochSampler:
-        """For training loops that call `loader.sampler.set_epoch(epoch)`, as Lightning does: see set_epoch()."""
+        """For training loops that call `loader.sampler.set_epoch(epoch)`, as Lightning does."""
         return EpochSampler(self, -(-self._epoch_size // self.world_size))
 
     def _place(self, fresh: bool, finished: bool) -> None:
@@ -316,8 +268,8 @@ class Loader:
         self._loop += 1
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of an epoch: the next one, where the last loop came to its end; where it was left before, its epoch again from where that loop began. A loop
-        that is begun ends those before: they raise RuntimeError."""
+        """The batches of an epoch: the next one, if the last loop ended; else the same epoch again,
+        from where that loop began. Earlier loops then raise RuntimeError."""
         _share.check_still_true(self._share)
         # Who counts batches by len() takes all of them and never asks for the end.
         has_all = not self._is_fresh and self._taken > 0 and self._loader.at_end()
@@ -342,7 +294,7 @@ class Loader:
         )
 
     def _next(self) -> Batch | None:
-        """The next batch, or None at the end of the epoch. Blocks until it is ready, without the GIL; Ctrl-C interrupts it."""
+        """The next batch, or None at the end of the epoch. Waits without GIL; Ctrl-C ends it."""
         copy = self._copy or self._copies_next()
         try:
             batch = self._loader.next(copy)
@@ -366,7 +318,7 @@ class Loader:
         return self._loader.ready()
 
     def _copies_next(self) -> bool:
-        """Whether the next batch is to be a copy because others are held: by who need not know it, up to a part of the memory."""
+        """Whether the next batch shall be a copy because others are held, up to a limit."""
         if self._is_pinned or self._loader.num_held() < self._held_batches - 1:
             return False
         # JAX computes behind the loop, and holds what it has not used yet.
@@ -383,25 +335,25 @@ class Loader:
             raise InvalidArgumentError(
                 f"{held} batches are held already: something still refers to their pictures, or to other large arrays of them, such as a list, a queue, a loss that is summed with "
                 f"its graph (loss.item() has none), or a notebook's Out; drop them before the next one, keep copies, raise held_batches, which is {self._held_batches}, or make the "
-                "loader with copy=True",
+                "loader with memory=ffkit.Memory(copy=True)",
                 path=self._dataset.path,
             )
         return self._loader.next(copy)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is, after the batches that were taken: for a checkpoint, with torchdata's contract (Stateful).
+        """The loader's place after the taken batches, for a checkpoint (torchdata's Stateful).
 
-        `["state"]` is the line of text of C++'s LoaderState. A loader of the same data, seed and order goes on with exactly the samples that were not seen, also
-        with another world size, batch size and number of threads.
-        """
+        `["state"]` is the text of C++'s LoaderState. A loader of the same data, seed and order
+        continues with exactly the samples that were not seen, also with another world size, batch
+        size and number of threads."""
         return {"state": self._loader.state(), "epoch_finished": self._is_finished}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Goes on from there: the next loop has what was left of the epoch. When the epoch was finished, it has the next one.
+        """Continues there: the next loop has the rest of the epoch, or the next epoch.
 
         Raises:
-            InvalidArgumentError: (a ValueError) for a state of another data set, seed or order, and for what is no state. The loader stays where it is.
-        """
+            InvalidArgumentError: (a ValueError) if it is not a state, or one of another data set,
+                seed or order. The loader keeps its place."""
         try:
             text, finished = str(state_dict["state"]), bool(state_dict["epoch_finished"])
         except (KeyError, TypeError):
@@ -410,7 +362,8 @@ class Loader:
         self._place(fresh=not finished, finished=finished)
 
     def statistics(self) -> _ffkit.Statistics:
-        """Since the loader was made; for any thread. `print(loader.statistics())` says where the time went, `.verdict()` what limits the speed."""
+        """Since the loader was made; for any thread. `print(loader.statistics())` says where the
+        time went, `.verdict()` what limits the speed."""
         return self._loader.statistics()
 
     def epoch_statistics(self) -> _ffkit.Statistics:
@@ -428,7 +381,8 @@ class Loader:
         return self._loader.num_threads()
 
     def close(self) -> None:
-        """Ends the loader's threads and gives its memory back; batches that are held stay. A thread that waits for a batch gets an error."""
+        """Ends the loader's threads and frees its memory; held batches stay. A thread that waits
+        for a batch gets an error."""
         self._loader.close()
 
     def __enter__(self) -> Loader:
@@ -450,7 +404,8 @@ class Loader:
 
 
 class EpochSampler:
-    """What training loops ask of a DistributedSampler. `len()` is the number of samples of a rank: the whole epoch divided by the ranks, rounded up."""
+    """The part of a DistributedSampler that training loops use. `len()` is the number of samples of
+    a rank: those of the epoch divided by the ranks, rounded up."""
 
     def __init__(self, loader: Any, num_samples: int) -> None:
         self._loader = loader
@@ -479,7 +434,7 @@ class _Loop(Iterator[Batch]):
     def __next__(self) -> Batch:
         loader = self._loader
         if self._number != loader._loop:
-            raise RuntimeError("this loop over the ffkit.Loader was ended by another loop, start_epoch() or load_state_dict()")
+            raise RuntimeError("this loop over the ffkit.Loader was ended by another loop, set_epoch() or load_state_dict()")
         if loader._is_finished:
             raise StopIteration
         batch = loader._next()
@@ -488,6 +443,10 @@ class _Loop(Iterator[Batch]):
             raise StopIteration
         loader._taken += 1
         return batch
+
+
+def _values(options: Any) -> dict[str, Any]:
+    return {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
 
 
 def _close_all() -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-
-from ._schema import Field
 
 DTYPES: dict[str, str] = {
     "u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32", "u64": "uint64", "i64": "int64",
@@ -21,6 +19,32 @@ _BY_NUMPY = {name: dtype for dtype, name in DTYPES.items()}
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".heic", ".avif")
 _PICTURE_FIELDS = ("image", "img", "picture", "photo", *(ending[1:] for ending in _PICTURE_NAMES))
 _PLAIN = ("bytes", "string", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The type of one field of the records.
+
+    Attributes:
+        type: "bytes", "string" (UTF-8), "scalar" (a number of `dtype`), "tensor" (numbers of
+            `dtype`; each record has its own shape), "image" (an encoded picture), "list".
+        dtype: of scalars, tensors and lists of tensors: "u8", "i8", "u16", "i16", "u32", "i32",
+            "u64", "i64", "f16", "bf16", "f32" or "f64".
+        column: for scalars and strings: values are in the index, too, for filters and samplers.
+        item: of lists: "bytes", "string", "image" or "tensor"."""
+
+    type: str
+    dtype: str | None = None
+    column: bool = False
+    item: str | None = None
+
+
+FieldTuple = tuple[str, str, str | None, bool, str | None]
+
+
+def from_tuples(fields: Iterable[FieldTuple]) -> dict[str, Field]:
+    """The schema that the extension gives."""
+    return {name: Field(kind, dtype, column, item) for name, kind, dtype, column, item in fields}
 
 
 class DtypeObject(Protocol):

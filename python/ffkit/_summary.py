@@ -166,7 +166,7 @@ def copy(
     dst: Path,
     *,
     splits: str | Sequence[str] | None = None,
-    threads: int = 4,
+    num_threads: int = 4,
     resume: bool = False,
     progress: Progress = True,
     on_note: Callable[[str], object] | None = None,
@@ -183,7 +183,7 @@ def copy(
         src: folder or address of a data set, or of one of its splits.
         dst: a folder, s3://... or gs://...
         splits: the splits to copy; None: all.
-        threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB.
+        num_threads: number of shards to copy at the same time, 1 to 64; each takes up to 100 MiB.
         resume: continues an interrupted copy; begins if there is none.
         progress, on_note, storage_options, source_storage_options: as for a conversion.
 
@@ -196,7 +196,7 @@ def copy(
     bar = ProgressBar(progress, "records")
     chosen = [splits] if isinstance(splits, str) else [*(splits or [])]
     try:
-        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, threads, resume, bar.callback, on_note or warn))
+        return CopySummary(**_ffkit.copy(os.fspath(src), os.fspath(dst), chosen, num_threads, resume, bar.callback, on_note or warn))
     finally:
         bar.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable
 
 from ._errors import InvalidArgumentError, UnsupportedError
 from ._image import (
@@ -62,23 +62,21 @@ def image_options(transform: Any) -> ImageOptions:
     return reader.finished()
 
 
-def image_options_of(what: str, image: Any, given: Mapping[str, Any]) -> ImageOptions:
-    """`image` as ImageOptions, or the options of a transform with the other arguments."""
-    if isinstance(image, ImageOptions) and given:
-        raise InvalidArgumentError(f"{', '.join(given)} belong into the ImageOptions; give them there, or a transform as {what}")
+def image_options_of(what: str, image: Any) -> ImageOptions:
+    """`image` as ImageOptions, or the options of a transform."""
+    if isinstance(image, ImageOptions) and _is_theirs(image.transform):
+        raise InvalidArgumentError(f"torchvision's transforms as {what} say all of the picture; give them alone, or dataclasses.replace(ffkit.torch.image_options(transform), dtype=...)")
     if _is_theirs(image):
-        if given:
-            raise InvalidArgumentError(f"{', '.join(given)} must be left out: torchvision's transforms as {what} say all of the picture")
         return image_options(image)
     if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
         raise TypeError(
             f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
             "`augment` calls a function"
         )
-    return image if isinstance(image, ImageOptions) else ImageOptions(image, **given)
+    return image if isinstance(image, ImageOptions) else ImageOptions(image)
 
 
-def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageOptions, int]:
+def view_of(name: str, view: Any) -> tuple[str, ImageOptions, int]:
     """(name, options, copies); copies is 0 for a picture without this dimension."""
     image, copies = view, 0
     if isinstance(view, (tuple, list)):
@@ -87,7 +85,7 @@ def view_of(name: str, view: Any, given: Mapping[str, Any]) -> tuple[str, ImageO
         image, copies = view[0], operator.index(view[1])
         if copies < 1:
             raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
-    return name, image_options_of(f"view '{name}'", image, given), copies
+    return name, image_options_of(f"view '{name}'", image), copies
 
 
 def _is_theirs(transform: Any) -> bool:

@@ -265,11 +265,6 @@ class RandomShortestSize:
         object.__setattr__(self, "min_size", (self.min_size,) if isinstance(self.min_size, int) else tuple(self.min_size))
 
 
-def ResizeShortSide(size: int = 256, max_size: int | None = None, interpolation: Interpolation = "bilinear") -> Resize:  # noqa: N802
-    """Another name of Resize."""
-    return Resize(size, interpolation, max_size)
-
-
 Step = (
     RandomResizedCrop
     | ResizeCenterCrop

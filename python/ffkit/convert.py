@@ -1,6 +1,6 @@
 """Converts data sets to ffkit's format, like the program ffconvert.
 
-    ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, threads=16)
+    ffkit.convert.imagenet("/data/imagenet", "/fast/imagenet", max_resolution=500, num_threads=16)
 
 All functions block, without the GIL, until the data set is complete. Ctrl-C stops them: finished
 shards stay, and the same call with resume=True continues. They raise ffkit.Error with file, reason
@@ -412,7 +412,7 @@ class Source(ABC):
     @abstractmethod
     def read(self, split: str, index: int) -> Mapping[str, object]:
         """Returns sample `index` of `split`, with values as for Writer.write(). An exception makes
-        it a bad sample: see on_error. Called by many threads, in any order, maybe twice."""
+        it a bad sample: see bad_samples. Called by many threads, in any order, maybe twice."""
 
 
 class _PreparedSource:

@@ -18,8 +18,9 @@ from ._dataset import PathLike
 from ._errors import InvalidArgumentError, UnsupportedError
 from ._fields import BatchField
 from ._loader import Loader
+from ._loader_options import Memory
 from ._samples import DTYPES
-from ._schema import Field
+from ._samples import Field
 
 if TYPE_CHECKING:
     from .torch import DataLoader
@@ -228,6 +229,6 @@ def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop
         "rank": args.process_index // num_shards, "world_size": world_size, "tail": "drop" if drop_last else "exact" if world_size == 1 else "pad",
         "num_threads": args.dataloader_num_workers, "pin_memory": None if args.dataloader_pin_memory else False, "arrays": "torch",
         # The batches of a step, one that is looked ahead at, and the loader's own two.
-        "held_batches": args.gradient_accumulation_steps + 3,
+        "memory": Memory(held_batches=args.gradient_accumulation_steps + 3),
     }  # fmt: skip
     return prepare(trainer.accelerator, Loader(dataset.dataset, batch_size, **{**options, **trainer.loader_options}))

@@ -28,8 +28,10 @@ from typing import Any, Iterable, Literal, NamedTuple, Sequence
 
 from . import _ffkit
 from ._dataset import _NO_LIMITS, Dataset, PathLike, numbers_of
+from ._errors import refuse_old_name
 from ._ffkit import FieldDecoder
 from ._image import ImageOptions
+from ._loader_options import Order
 from ._transforms import ResizeCrop
 
 CAMERAS: tuple[str, ...] = _ffkit.NUSCENES_CAMERAS
@@ -156,7 +158,7 @@ def keyframe_fields(split: Split, options: KeyframeOptions = KeyframeOptions()) 
 
 
 def scene_groups(keyframes: Dataset) -> list[int]:
-    """The first keyframe of each scene: `Loader(groups=...)` keeps scenes together."""
+    """The first keyframe of each scene: `Order(groups=...)` keeps scenes together."""
     return _ffkit.nuscenes_scene_groups(keyframes._dataset)
 
 
@@ -165,7 +167,7 @@ class Windows:
     of `frames` is frame i of window w; the last frame of window w is keyframe w.
 
         windows = ffkit.nuscenes.make_windows(split.keyframes, 2)
-        options = dict(windows.sampling, image=None, label_field=None, fields=...)
+        options = dict(order=windows.order, image=None, label_field=None, fields=...)
         loader = ffkit.Loader(windows.frames, 2 * windows.length, **options)
 
     View a batch [B * length, ...] as [B, length, ...]."""
@@ -188,9 +190,12 @@ class Windows:
         return self._windows.length
 
     @property
-    def sampling(self) -> dict[str, Any]:
-        """Arguments of a loader that keep windows together and augment each as a whole."""
-        return {"groups": self._windows.groups, "share_randomness": True}
+    def order(self) -> Order:
+        """For a loader: keeps windows together and augments each as a whole."""
+        return Order(groups=self._windows.groups, share_randomness=True)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_old_name(self, name)
 
     @property
     def is_repeated(self) -> Any:

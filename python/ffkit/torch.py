@@ -6,12 +6,13 @@ from typing import Any, Iterator, Mapping, NamedTuple
 
 import torch
 
-from . import _share, _torchvision
+from . import _ffkit, _share, _torchvision
 from ._batch import Batch, pinned_allocator
 from ._dataset import Dataset, PathLike, dataset_of
-from ._errors import LOADER_OF_TORCH
+from ._errors import refuse_old_name
 from ._image import ImageOptions
-from ._loader import IO, EpochSampler, Loader
+from ._loader import EpochSampler, Loader
+from ._loader_options import IO, Memory
 
 __all__ = ["DataLoader", "image_options", "pinned_allocator", "to_device"]
 
@@ -92,15 +93,10 @@ class to_device:  # noqa: N801, used as a function
         """See Loader.batch_size."""
         return self.loader.batch_size
 
-    def start_epoch(self, epoch: int) -> None:
-        """See Loader.start_epoch."""
-        self._forget()
-        self.loader.start_epoch(epoch)
-
-    def set_epoch(self, epoch: int) -> None:
+    def set_epoch(self, epoch: int, restart: bool = False) -> None:
         """See Loader.set_epoch."""
         self._forget()
-        self.loader.set_epoch(epoch)
+        self.loader.set_epoch(epoch, restart)
 
     @property
     def sampler(self) -> EpochSampler:
@@ -120,6 +116,9 @@ class to_device:  # noqa: N801, used as a function
         """See Loader.load_state_dict."""
         self.loader.load_state_dict(state_dict)
         self._forget()
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_old_name(self, name)
 
     def __iter__(self) -> Iterator[Any]:
         self._forget()
@@ -253,11 +252,11 @@ class DataLoader:
         given = {"collate_fn": collate_fn, "sampler": sampler, "batch_sampler": batch_sampler, "worker_init_fn": worker_init_fn, "multiprocessing_context": multiprocessing_context}
         for name, value in given.items():
             if value is not None:
-                raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {LOADER_OF_TORCH[name]}")
+                raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {_ffkit.words_on_name('Loader', name, [])}")
         if seed is None:
             seed = 0 if generator is None else generator.initial_seed()
         if prefetch_factor is not None:
-            options = {"prefetch_batches": prefetch_factor} | options
+            options = {"memory": Memory(prefetch_batches=prefetch_factor, held_batches=4)} | options
         if timeout:
             options = {"io": IO(read_timeout_s=timeout)} | options
         self.dataset = dataset_of(dataset)
@@ -269,7 +268,7 @@ class DataLoader:
         # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves
         # out nothing.
         tail = "drop" if drop_last and per_rank % batch_size else "even" if shuffle else "balanced"
-        options = {"arrays": "torch", "tail": tail, "order": "automatic" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "held_batches": 4,
+        options = {"arrays": "torch", "tail": tail, "order": "automatic" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "memory": Memory(held_batches=4),
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
         self.loader._copies_by_need = True
@@ -278,6 +277,9 @@ class DataLoader:
 
     def __len__(self) -> int:
         return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_old_name(self, name)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return _Pairs(iter(self.loader))
@@ -295,14 +297,9 @@ class DataLoader:
         """See Loader.sampler."""
         return self.loader.sampler
 
-    def set_epoch(self, epoch: int) -> None:
-        """The next loop is `epoch`, like DistributedSampler.set_epoch(). If it is the current
-        epoch, its place stays, for example that of load_state_dict()."""
-        self.loader.set_epoch(epoch)
-
-    def start_epoch(self, epoch: int) -> None:
-        """See Loader.start_epoch."""
-        self.loader.start_epoch(epoch)
+    def set_epoch(self, epoch: int, restart: bool = False) -> None:
+        """See Loader.set_epoch."""
+        self.loader.set_epoch(epoch, restart)
 
     def state_dict(self) -> dict[str, Any]:
         """See Loader.state_dict."""

@@ -18,7 +18,7 @@ __all__ = ["Writer"]
 
 
 def writer_options(
-    pictures: PictureOptions, *, pixels: Pixels, threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
+    pictures: PictureOptions, *, pixels: Pixels, num_threads: int, shard_size: int | str, zstd: int, max_record: int | str, seed: int,
     classes: Sequence[str], class_names: Sequence[str], source: Mapping[str, str] | None, options: Mapping[str, str] | None,
 ) -> dict[str, Any]:  # fmt: skip
     """The arguments of Writer and ShardSink for C++. Raises ValueError for contradictions."""
@@ -30,7 +30,7 @@ def writer_options(
         "pictures": picture_options(pictures),
         "seed": seed,
         "pixels": pixels,
-        "threads": threads,
+        "num_threads": num_threads,
         "shard_bytes": num_bytes("shard_size", shard_size),
         "zstd": zstd,
         "max_record": num_bytes("max_record", max_record),
@@ -81,7 +81,7 @@ class Writer:
         class_names: Sequence[str] = (),
         source: Mapping[str, str] | None = None,
         pixels: Pixels = "png",
-        threads: int = 0,
+        num_threads: int = 0,
         shard_size: int | str = "256M",
         zstd: int = 0,
         max_record: int | str = "256M",
@@ -102,7 +102,7 @@ class Writer:
                 (smaller, with jpeg_quality), "raw". Arrays with one channel of whole numbers, and
                 PIL images with a palette, may be masks: they are always stored as PNGs with the
                 same numbers, and not resized.
-            threads: encoding threads; 0: one for each core.
+            num_threads: encoding threads; 0: one for each core.
             shard_size: size of a shard: a number of bytes, or a text such as "64M".
             zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
             max_record: longer records are an error.
@@ -123,7 +123,7 @@ class Writer:
         self._num_samples = 0
         self._left_out = LeftOut()
         self._options = writer_options(
-            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd,
+                pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd,
                 max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip

@@ -1,11 +1,16 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <array>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/machine/wait_check.h"
+#include "base/other_words.h"
 #include "bindings.h"
 #include "python_code.h"
 #include "storage/http/http_client.h"
@@ -151,6 +156,16 @@ void rethrow(const nb::python_error& error) {
 void bind_errors(nb::module_& module) {
   module.def("end_store_requests", &end_process_requests, nb::call_guard<nb::gil_scoped_release>(),
              "Ends what waits for a store, when the process ends.");
+  module.def(
+      "words_on_name",
+      [](const std::string& place, const std::string& name, const std::vector<std::string>& known) {
+        return words_on_name(place, name, known, OptionStyle::python);
+      },
+      nb::arg("place"), nb::arg("name"), nb::arg("known"),
+      "What is meant by a name that `place` does not have.");
+  std::vector<std::array<std::string, 3>> rows;
+  for (const Renamed& row : renamed()) rows.push_back({row.kind, row.old_name, row.name});
+  module.attr("renamed") = rows;
   nb::register_exception_translator(translate);
   const auto main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));

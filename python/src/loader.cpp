@@ -212,7 +212,7 @@ void bind_loader(nb::module_& module) {
         return any_of(numpy_vector(aspect_ratio_buckets(widths, heights, factor)));
       },
       nb::arg("widths"), nb::arg("heights"), nb::arg("factor") = 3,
-      "For Loader(buckets=...): the numbers of the buckets of pictures by aspect ratio, width / "
+      "For Order(buckets=...): the numbers of the buckets of pictures by aspect ratio, width / "
       "height, as numpy.ndarray [len(widths)] i64: 2 * factor + 2 buckets, as torchvision's "
       "references for detection have them with --aspect-ratio-group-factor.");
   nb::class_<LoaderStatistics>(module, "Statistics",

@@ -169,20 +169,12 @@ T named(const nb::dict& options, const char* option_name,
               fmt::format("{} is '{}', expected one of {}", option_name, name, names));
 }
 
-constexpr std::array<std::pair<std::string_view, Order>, 5> kOrders = {
-    {{"sequential", Order::sequential},
-     {"shuffle", Order::shuffle},
-     {"windowed", Order::windowed},
-     {"weighted", Order::weighted},
-     {"automatic", Order::automatic}}};
 constexpr std::array<std::pair<std::string_view, Tail>, 5> kTails = {
     {{"drop", Tail::drop},
      {"pad", Tail::pad},
      {"exact", Tail::exact},
      {"even", Tail::even},
      {"balanced", Tail::balanced}}};
-constexpr std::array<std::pair<std::string_view, BadSamples>, 2> kBadSamples = {
-    {{"fail", BadSamples::fail}, {"skip", BadSamples::skip}}};
 constexpr std::array<std::pair<std::string_view, IoEngine>, 3> kEngines = {
     {{"automatic", IoEngine::automatic},
      {"io_uring", IoEngine::io_uring},
@@ -203,21 +195,21 @@ std::optional<Mixture> mixture_option(const nb::dict& options) {
 }
 
 SamplerOptions sampler_options(const nb::dict& options) {
-  return {.order = named(options, "order", kOrders),
+  return {.order = parse_order(option<std::string>(options, "order")),
           .tail = named(options, "tail", kTails),
           .seed = option<uint64_t>(options, "seed"),
           .rank = option<int>(options, "rank"),
           .world_size = option<int>(options, "world_size"),
           .epoch_size = option<int64_t>(options, "epoch_size"),
-          .window_block = option<int64_t>(options, "window_block"),
-          .window_blocks = option<int64_t>(options, "window_blocks"),
+          .windows = {.window_block = option<int64_t>(options, "window_block"),
+                      .window_blocks = option<int64_t>(options, "window_blocks"),
+                      .window_block_bytes = option<int64_t>(options, "window_block_bytes"),
+                      .num_streams = option<int64_t>(options, "num_streams")},
           .weights = shared_numbers<double>(options, "weights"),
           .groups = shared_numbers<int64_t>(options, "groups"),
           .buckets = shared_numbers<int64_t>(options, "buckets"),
           .mixture = mixture_option(options),
-          .share_randomness = option<bool>(options, "share_randomness"),
-          .window_block_bytes = option<int64_t>(options, "window_block_bytes"),
-          .num_streams = option<int64_t>(options, "num_streams")};
+          .share_randomness = option<bool>(options, "share_randomness")};
 }
 
 IoOptions io_options(const nb::dict& options) {
@@ -228,7 +220,9 @@ IoOptions io_options(const nb::dict& options) {
           .num_retries = option<int>(options, "num_retries"),
           .read_timeout_s = option<double>(options, "read_timeout_s"),
           .sqpoll = option<bool>(options, "sqpoll"),
-          .decoders_read_cache = option<bool>(options, "decoders_read_cache")};
+          .decoders_read_cache = option<bool>(options, "decoders_read_cache"),
+          .verify_checksums = option<bool>(options, "verify_checksums"),
+          .read_ahead_epochs = option<bool>(options, "read_ahead_epochs")};
 }
 
 std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb::handle spec,
@@ -279,12 +273,10 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
                      .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
                                 .cutmix_alpha = option<double>(options, "cutmix_alpha")},
                      .num_threads = option<int>(options, "num_threads"),
-                     .prefetch_batches = option<int>(options, "prefetch_batches"),
-                     .held_batches = option<int>(options, "held_batches"),
-                     .verify_checksums = option<bool>(options, "verify_checksums"),
-                     .bad_samples = named(options, "bad_samples", kBadSamples),
-                     .io = io_options(options),
-                     .read_ahead_epochs = option<bool>(options, "read_ahead_epochs")};
+                     .memory = {.prefetch_batches = option<int>(options, "prefetch_batches"),
+                                .held_batches = option<int>(options, "held_batches")},
+                     .bad_samples = parse_bad_samples(option<std::string>(options, "bad_samples")),
+                     .io = io_options(options)};
   for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
     const auto field = cast_value<std::string>(name, "the name of a field");
     if (std::optional<ViewField> of_view = view_field_from_python(spec, field)) {
@@ -294,7 +286,7 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
     made.fields.push_back({field, decoder_from_python(dataset.schema(), spec, field)});
   }
   const nb::object allocate = options["allocate"];
-  if (!allocate.is_none()) made.allocator = make_python_allocator(allocate);
+  if (!allocate.is_none()) made.memory.allocator = make_python_allocator(allocate);
   return made;
 }
 

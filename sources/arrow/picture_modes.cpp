@@ -61,7 +61,7 @@ std::span<const std::byte> in_mode(const std::string& mode, std::span<const std:
     png = grey_png(decoder, image);
     return png;
   } catch (const Error& error) {
-    if (buffers.on_error() != OnError::keep || is_out_of_memory(error)) throw;
+    if (buffers.bad_samples() != BadSamples::keep || is_out_of_memory(error)) throw;
     return image;
   }
 }

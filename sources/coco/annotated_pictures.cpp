@@ -406,7 +406,7 @@ class AnnotatedPictures : public ListedSource {
           "is {} x {} pixels, but {} x {} according to its annotations, so its masks do not fit",
           own.width, own.height, picture.width, picture.height)
           .with_remedy(
-              "correct that, or leave such pictures out with " + option_set("on_error", "skip") +
+              "correct that, or leave such pictures out with " + option_set("bad_samples", "skip") +
               "; where EXIF data turn them, say " +
               option_set("exif", storer_.storage().exif == ExifUse::apply ? "ignore" : "apply"));
     }

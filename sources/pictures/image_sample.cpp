@@ -69,7 +69,7 @@ void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
       .with_remedy((is_turned ? "EXIF data turn the picture: store it upright with " +
                                     option_set("exif", "apply")
                               : std::string("make both alike")) +
-                   ", or leave such pairs out with " + option_set("on_error", "skip"));
+                   ", or leave such pairs out with " + option_set("bad_samples", "skip"));
 }
 
 constexpr int64_t kMaxPngBytes = 1LL << 30;
@@ -172,7 +172,7 @@ std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
     require_mask_of(read_image_info(mask), numbers, size, picture, is_turned);
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
-    if (buffers.on_error() != OnError::keep) throw error.within({.path = path.string()});
+    if (buffers.bad_samples() != BadSamples::keep) throw error.within({.path = path.string()});
     buffers.report({error.what(), kKeptAsItIs, field});
   }
   return mask;

@@ -77,7 +77,7 @@ std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
 
 // The same for a mask of a picture of `size`; 0 x 0: not known. Its header alone is looked at:
 // throws Error(unsupported) for what is no mask of these numbers, or of another size than
-// `picture`, the picture's file, which EXIF data turn or not. With OnError::keep such a mask is
+// `picture`, the picture's file, which EXIF data turn or not. With BadSamples::keep such a mask is
 // reported as that of `field`, and returned.
 std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
                                           const FileStamp& listed, MaskNumbers numbers,

@@ -297,9 +297,9 @@ class Text : public ListedSource {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::io || is_out_of_memory(error)) throw;
       const std::string place = describe_document(split, file, line);
-      if (buffers.on_error() == OnError::fail) {
+      if (buffers.bad_samples() == BadSamples::fail) {
         throw error.within({.path = place, .subject = ErrorSubject::sample})
-            .with_remedy(option_set("on_error", "skip") + " leaves out such documents");
+            .with_remedy(option_set("bad_samples", "skip") + " leaves out such documents");
       }
       buffers.report({.reason = fmt::format("{}: {}", place, error.what()),
                       .action = kDocumentLeftOut,

@@ -43,7 +43,7 @@ void describe(TextOptions& options, OptionTable& table) {
   table
       .add("max-document-bytes", options.max_document_bytes,
            "Longest document; a longer one is bad, like one without the member: see " +
-               option_name("on_error"))
+               option_name("bad_samples"))
       .set_size()
       .set_range(1 << 10, 1 << 30);
 }

@@ -288,7 +288,7 @@ class TranscodedSource : public DatasetRecords {
         transcoder.decode_to_jpeg(image, out);
       } catch (const Error& error) {
         if (is_out_of_memory(error)) throw;
-        if (buffers.on_error() != OnError::keep) throw error.within({.path = origin});
+        if (buffers.bad_samples() != BadSamples::keep) throw error.within({.path = origin});
         buffers.report({error.what(), kKeptAsItIs, name});
         return image;
       }
@@ -400,7 +400,7 @@ void TranscodeConversion::check() {
     throw argument_error(
         "store", "choose the new form of pictures with " + option_name("store") + ": jpeg or dct");
   }
-  options_.order = RecordOrder::source;
+  options_.order = Order::sequential;
   validate(options_, table_);
 }
 

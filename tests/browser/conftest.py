@@ -171,5 +171,5 @@ def tokens(tmp_path_factory, serve):
     """Blocks of the bytes of three documents."""
     folder = tmp_path_factory.mktemp("tokens")
     (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in sets.TEXTS))
-    sets.convert("text", folder / "texts.jsonl", folder / "tokens", "--tokenizer", "bytes", "--order", "source", "--quiet")
+    sets.convert("text", folder / "texts.jsonl", folder / "tokens", "--tokenizer", "bytes", "--order", "sequential", "--quiet")
     return serve(folder / "tokens")

@@ -65,7 +65,7 @@ check() {
 pictures() {
   local folder=$1 count=$2 seed=${3:-0} i
   mkdir -p "$folder"
-  "$FFCONVERT" demo "$work/.pictures" --images "$count" --val-images 0 --size 32 --order source \
+  "$FFCONVERT" demo "$work/.pictures" --images "$count" --val-images 0 --size 32 --order sequential \
     --seed "$seed" --quiet || fail "cannot make pictures"
   for ((i = 0; i < count; ++i)); do
     "$FFINSPECT" cat "$work/.pictures" $i --split train --field image \

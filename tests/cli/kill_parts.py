@@ -28,7 +28,7 @@ def main():
         make_pictures(ffconvert, ffinspect, work, bad_every=50)  # which are skipped, and reported
 
         def command(folder, *more):
-            return [ffconvert, "folder", source, folder, "--shard-size", "1M", "--on-error", "skip", *more]
+            return [ffconvert, "folder", source, folder, "--shard-size", "1M", "--bad-samples", "skip", *more]
 
         def start(part):
             more = ("--part", f"{part}/2", "--merge-when-complete", "--resume")

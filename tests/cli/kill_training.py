@@ -58,7 +58,7 @@ def main():
         def command(folder, processes):
             return [
                 *(train_number, "--task", "number", "--data", work / "data", "--side", "8", "--global-batch-size", "4", "--lr", "0.003"),
-                *("--epochs", str(EPOCHS), "--log-every", "1", "--checkpoint-minutes", "0.00001", "--compute-threads", "1", "--threads", "1"),
+                *("--epochs", str(EPOCHS), "--log-every", "1", "--checkpoint-minutes", "0.00001", "--compute-threads", "1", "--num-threads", "1"),
                 *("--nproc", str(processes), "--work-dir", folder, "--resume", "--quiet"),
             ]
 

@@ -66,7 +66,7 @@ def originals(ffconvert, data, folder):
         expected = json.load(file)
     for name in ("sizes.ffr", "parts", "imagenet-style"):
         v2, v1 = f"{folder}/{name}-v2", f"{folder}/{name}-v1"
-        subprocess.run([ffconvert, "v1", f"{data}/{name}", v2, "--zstd", "3", "--threads", "2", "--quiet"], check=True)
+        subprocess.run([ffconvert, "v1", f"{data}/{name}", v2, "--zstd", "3", "--num-threads", "2", "--quiet"], check=True)
         subprocess.run([ffconvert, "v1", v2, v1, "--quiet"], check=True)
         split = {"sizes.ffr": "sizes", "parts": "parts", "imagenet-style": "train"}[name]
         records = package.v1_payloads(f"{v1}/{split}.ffr")

@@ -28,7 +28,7 @@ has_trainer = (programs / "fftrain").exists()
 
 # The last of several counts. The epochs are of a run that begins; one that continues gets one more.
 TINY = "--arch mobilenet_v3_small --image-size 32 --eval-size 32 --eval-resize 32 --batch-size 4 --global-batch-size 4 --limit-batches 1 " \
-       "--compute-threads 1 --threads 1 --progressive-size 0 --warmup-epochs 0 --device cpu"
+       "--compute-threads 1 --num-threads 1 --progressive-size 0 --warmup-epochs 0 --device cpu"
 WRAPPERS = {
     "fftrain": f"""#!/bin/bash
 tiny=({TINY} --epochs 1)
@@ -204,7 +204,7 @@ def known_options():
             for task in ("classification", "bevformer", "rootnet", "gpt2"):
                 text += call(programs / name, "--task", task, "--help", text=True)
         options |= set(re.findall(r"--[a-z][a-z0-9-]*", text))
-    return options | {"--order", "--on-error"}
+    return options | {"--order", "--bad-samples"}
 
 
 def unknown_options(document, known):

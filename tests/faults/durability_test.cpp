@@ -19,7 +19,7 @@ class Durability : public ::testing::Test {
   // A data set with a report, made beforehand.
   fs::path make(const std::string& name, int64_t num_samples) {
     convert(FakeSource(num_samples, {3}), dir_ / name,
-            {.num_threads = 1, .on_error = OnError::skip});
+            {.num_threads = 1, .bad_samples = BadSamples::skip});
     return dir_ / name;
   }
   void expect_durable(const WriteJournal& journal, const fs::path& folder) const {
@@ -43,7 +43,7 @@ class Durability : public ::testing::Test {
 
 TEST_F(Durability, OfAConversion) {
   const WriteJournal journal;
-  convert(FakeSource(40, {3}), dir_ / "out", {.num_threads = 1, .on_error = OnError::skip});
+  convert(FakeSource(40, {3}), dir_ / "out", {.num_threads = 1, .bad_samples = BadSamples::skip});
   ASSERT_TRUE(fs::exists(dir_ / "out/report.jsonl"));
   expect_durable(journal, dir_ / "out");
   expect_files_synced(journal, dir_ / "out");

@@ -86,7 +86,7 @@ class HangingReads : public ::testing::TestWithParam<Kind> {
     LoaderOptions out;
     out.batch_size = 5;
     out.num_threads = 2;
-    out.prefetch_batches = 1;
+    out.memory.prefetch_batches = 1;
     out.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
     out.sampler = {.order = Order::sequential, .tail = Tail::exact};
     out.io.engine = GetParam().engine;

@@ -49,7 +49,7 @@ class IndexAheadTest : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 2;
     out.num_threads = 1;
-    out.prefetch_batches = 1;
+    out.memory.prefetch_batches = 1;
     out.image_field.clear();
     out.sampler = {.order = order, .tail = Tail::exact, .seed = 1};
     return out;

@@ -46,7 +46,7 @@ LoaderOptions older_options() {
   LoaderOptions out;
   out.batch_size = 5;
   out.num_threads = 2;
-  out.read_ahead_epochs = false;
+  out.io.read_ahead_epochs = false;
   out.image.transform = ResizeCenterCrop{.resize = 20, .size = 16};
   out.sampler = {.tail = Tail::exact, .seed = 1};
   out.io.engine = IoEngine::pread;

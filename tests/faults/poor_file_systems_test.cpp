@@ -104,7 +104,7 @@ TEST_P(NoLocks, LetNoTwoProcessesWriteToAFolder) {
 }
 
 TEST_P(NoLocks, LeaveNothingBehindWhereAConversionFails) {
-  options_.on_error = OnError::fail;
+  options_.bad_samples = BadSamples::fail;
   EXPECT_ERROR(convert(FakeSource(3, {1}), dir_ / "a", options_), corrupt, .subject = sample);
   EXPECT_FALSE(fs::exists(dir_ / "a"));
 }

@@ -21,7 +21,7 @@ using Files = std::map<std::string, std::string>;
 
 void make_set_of(const fs::path& folder, int64_t num_samples, ReadMode read) {
   convert(FakeSource(num_samples, {3}), folder,
-          {.num_threads = 1, .on_error = OnError::skip, .read = read});
+          {.num_threads = 1, .bad_samples = BadSamples::skip, .read = read});
 }
 
 // What is done in a folder that holds the data sets a and b. The result is out, or a.

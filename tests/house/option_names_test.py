@@ -31,7 +31,7 @@ def offences(code):
 
 def main():
     # It can fail, and knows comments, numbers and commands.
-    samples = {'f("give --threads")': 1, '// "--threads"\nf("a " "--on-" "error")': 2, 'f(1\'000, "tar --sort=name", "a -- b", x--)': 0}
+    samples = {'f("give --num-threads")': 1, '// "--num-threads"\nf("a " "--on-" "error")': 2, 'f(1\'000, "tar --sort=name", "a -- b", x--)': 0}
     for code, line in samples.items():
         assert [place for place, _ in offences(code)] == ([line] if line else []), code
     found = 0

@@ -1,4 +1,5 @@
 """Small data sets that the tests share, made by ffconvert."""
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -44,3 +45,27 @@ def shared_data():
     if not folder or not pathlib.Path(folder).is_dir():
         pytest.skip("FFKIT_SHARED_DATA names no folder with real data")
     return pathlib.Path(folder)
+
+
+def by_topic(**flat):
+    """Arguments of ffkit.Loader from one flat list of options, since tests try many, one at a time: copy=True becomes memory=Memory(copy=True)."""
+    import ffkit
+
+    options = dict(flat)
+    for argument, topic in {"order": ffkit.Order, "memory": ffkit.Memory, "io": ffkit.IO}.items():
+        own = {field.name: options.pop(field.name) for field in dataclasses.fields(topic) if field.name in options}
+        if own:
+            given = options.get(argument, topic())
+            options[argument] = dataclasses.replace(topic(given) if isinstance(given, str) else given, **own)
+    names = {field.name for field in dataclasses.fields(ffkit.ImageOptions)} - {"transform"}
+    of_pictures = {name: options.pop(name) for name in names if name in options}
+    of_pictures = {name: value for name, value in of_pictures.items() if value is not None}
+
+    def with_pictures(view):
+        return ffkit.ImageOptions(view, **of_pictures) if not isinstance(view, tuple) else (with_pictures(view[0]), view[1])
+
+    if of_pictures and options.get("views"):
+        options["views"] = {name: with_pictures(view) for name, view in options["views"].items()}
+    elif of_pictures and options.get("image", True) is not None:
+        options["image"] = with_pictures(options.get("image", ffkit.RandomResizedCrop()))
+    return options

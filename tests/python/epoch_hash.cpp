@@ -90,8 +90,8 @@ LoaderOptions windowed_fields(const Dataset& dataset) {
   options.image_field = "";
   options.label_field = "";
   options.sampler.order = ffkit::Order::windowed;
-  options.sampler.window_block = 4;
-  options.sampler.window_blocks = 3;
+  options.sampler.windows.window_block = 4;
+  options.sampler.windows.window_blocks = 3;
   const ffkit::Schema& schema = dataset.schema();
   ffkit::ImageOptions cropped{.transform = ffkit::ResizeCrop{.size = {16, 24},
                                                              .factor_min = 0.4,

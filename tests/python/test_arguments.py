@@ -1,5 +1,7 @@
 """What people pass: indices of every kind, foreign objects, and the sentences that answer."""
 import copy
+import inspect
+import pathlib
 import pickle
 import shutil
 
@@ -8,10 +10,11 @@ import pytest
 
 import conftest
 import ffkit
+from conftest import by_topic
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 8, "image": None, "num_threads": 1} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 8, "image": None, "num_threads": 1} | options))
 
 
 def numbers(ds):
@@ -169,7 +172,60 @@ def test_arguments_of_torch_are_answered(ds):
     for name, words in (("num_workers", "num_threads"), ("prefetch_factor", "prefetch_batches"), ("timeout", "read_timeout_s"), ("shuffle", "order='shuffle'"), ("drop_last", "tail="),
                         ("persistent_workers", "no worker processes"), ("collate_fn", "`fields`"), ("batchsize", "batch_size")):  # fmt: skip
         with pytest.raises(TypeError, match=f"Loader has no argument '{name}': .*{words}"):
-            make(ds, **{name: 1})
+            ffkit.Loader(ds, **{name: 1})
+
+
+def test_arguments_by_topic_are_answered(ds):
+    """Those that were the Loader's own, and all others that an object by topic has."""
+    for name, argument, topic in (("copy", "memory", "Memory"), ("window_block", "order", "Order"), ("weights", "order", "Order"), ("augment", "image", "ImageOptions"),
+                                  ("dtype", "image", "ImageOptions"), ("verify_checksums", "io", "IO"), ("queue_depth", "io", "IO")):  # fmt: skip
+        with pytest.raises(TypeError, match=rf"Loader has no argument '{name}': .*{argument}=ffkit.{topic}\(..., {name}=...\)"):
+            ffkit.Loader(ds, **{name: 1})
+
+
+def test_a_loader_has_few_parameters():
+    parameters = inspect.signature(ffkit.Loader).parameters.values()
+    assert len(parameters) <= 20 and not any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
+    for topic in (ffkit.Order, ffkit.Memory, ffkit.IO, ffkit.ImageOptions, ffkit.Mixing):
+        assert len(inspect.signature(topic).parameters) <= 12
+
+
+def test_old_names_are_answered(ds, tmp_path):
+    loader = make(ds)
+    for owner, old, now in ((ffkit, "ResizeShortSide", "Resize"), (loader, "start_epoch", "set_epoch")):
+        with pytest.raises(AttributeError, match=f"has no attribute '{old}'; it is {now} now"):
+            getattr(owner, old)
+    with pytest.raises(AttributeError, match="has no attribute 'shuffled'$"):
+        loader.shuffled
+    with pytest.raises(ValueError, match="unknown order 'shuffled'; it is 'shuffle' now"):
+        make(ds, order="shuffled")
+    for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "use instead num_threads")):
+        with pytest.raises(TypeError, match=words):
+            ffkit.convert.folder(tmp_path, tmp_path / "out", **options)
+        with pytest.raises(TypeError, match=words):
+            ffkit.Writer(tmp_path / "out", **options)
+    with pytest.raises(ffkit.Error, match="order is 'source', which is order=\"sequential\" now"):
+        ffkit.convert.folder(tmp_path, tmp_path / "out", order="source")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/stability.md").read_text()
+    for _, old, now in ffkit._ffkit.renamed:
+        assert any(f"`{old}`" in line and now in line for line in page.splitlines()), f"docs/stability.md lacks {old}"
+
+
+def test_pictures_and_labels_are_a_pair(ds):
+    for images, labels in make(ds, image=ffkit.Resize((8, 8)), arrays="numpy"):
+        assert images.shape == (8, 3, 8, 8) and labels.shape == (8,) and labels.dtype == numpy.int64
+    for options in ({"image": None}, {"image": ffkit.Resize((8, 8)), "fields": {"id": ffkit.TextField("id")}}, {"image": ffkit.Resize((8, 8)), "label_field": None}):
+        batch = next(iter(make(ds, arrays="numpy", **options)))
+        with pytest.raises(TypeError, match=f"a batch of .*'{list(batch.keys())[0]}'.* is no pair"):
+            images, labels = batch
+        assert list(batch) == list(dict(batch)) == [name for name in batch] == list(batch.keys())
+
+
+def test_a_folder_of_pictures_names_its_command(tmp_path):
+    (tmp_path / "pictures/cat").mkdir(parents=True)
+    (tmp_path / "pictures/cat/1.jpg").write_bytes(b"")
+    with pytest.raises(FileNotFoundError, match="is not a data set: .*'ffconvert folder .*pictures DST' makes a data set"):
+        ffkit.Dataset(tmp_path / "pictures")
 
 
 def test_dtypes_have_the_names_of_numpy_too(ds):

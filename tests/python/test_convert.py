@@ -20,7 +20,7 @@ from conftest import convert as ffconvert, files_of
 
 def test_bytes_are_those_of_ffconvert(tmp_path):
     ffconvert("demo", tmp_path / "program", "--images", 50, "--val-images", 7, "--size", 32, "--seed", 3, "--store", "raw", "--zstd", 2)
-    summary = convert.demo(tmp_path / "package", images=50, val_images=7, size=32, seed=3, store="raw", zstd=2, threads=2)
+    summary = convert.demo(tmp_path / "package", images=50, val_images=7, size=32, seed=3, store="raw", zstd=2, num_threads=2)
     assert files_of(tmp_path / "program") == files_of(tmp_path / "package")
     assert summary["train"].num_records == 50 and summary.num_records == 57 and summary.num_classes == 10
     assert summary["train"].fingerprint == ffkit.Dataset(tmp_path / "package", "train").fingerprint
@@ -84,7 +84,7 @@ def test_pairs(tmp_path):
         PIL.fromarray(np.full((8, 12), 1000 * i, np.uint16)).save(tmp_path / f"masks/{i}_ids.png")
     (tmp_path / "val.txt").write_text("2\n0\n")
     folders = {"image": tmp_path / "pictures", "mask": str(tmp_path / "masks")}
-    convert.pairs(tmp_path / "all", folders, suffix={"mask": "_ids"}, order="source")
+    convert.pairs(tmp_path / "all", folders, suffix={"mask": "_ids"}, order="sequential")
     dataset = ffkit.Dataset(tmp_path / "all", "train")
     assert [sample["id"] for sample in dataset] == ["0.jpg", "1.jpg", "2.jpg"]
     assert dataset[2]["mask"] == (tmp_path / "masks/2_ids.png").read_bytes()
@@ -118,15 +118,15 @@ def test_sources_with_files(tmp_path):
     with pytest.raises(ffkit.Error, match="bad.jpg"):
         convert.folder(tmp_path / "src", tmp_path / "dst")
     notes = []
-    summary = convert.folder(tmp_path / "src", tmp_path / "dst", on_error="skip", max_resolution=30, on_note=notes.append)
+    summary = convert.folder(tmp_path / "src", tmp_path / "dst", bad_samples="skip", max_resolution=30, on_note=notes.append)
     assert (summary.num_records, summary.num_skipped, summary.num_reported) == (6, 1, 1)
     assert summary.headers_only
     assert "bad.jpg" in json.loads((tmp_path / "dst" / "report.jsonl").read_text())["source"]
     assert all(ffkit.decode_image(sample["image"]).shape == (20, 30, 3) for sample in ffkit.Dataset(tmp_path / "dst", "train"))
-    splits = {"splits": ["src"], "classes_from": "all", "on_error": "skip", "check_images": "decode", "on_note": notes.append}
+    splits = {"splits": ["src"], "classes_from": "all", "bad_samples": "skip", "check_images": "decode", "on_note": notes.append}
     assert not convert.folder(tmp_path, tmp_path.parent / f"{tmp_path.name}-splits", **splits).headers_only
     (tmp_path / "lines.jsonl").write_text('{"tokens": [1, 2], "id": "a"}\n{"tokens": [3], "id": "b"}\n')
-    convert.jsonl(tmp_path / "lines.jsonl", tmp_path / "lines", token_dtype="u16", order="source", on_note=notes.append)
+    convert.jsonl(tmp_path / "lines.jsonl", tmp_path / "lines", token_dtype="u16", order="sequential", on_note=notes.append)
     assert [sample["tokens"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[1, 2], [3]]
     convert.demo(tmp_path / "driving", kind="nuscenes", scenes=1, val_scenes=0, frames=2, size=64)
     assert "train_maps" in ffkit.splits(tmp_path / "driving")
@@ -142,12 +142,12 @@ def test_texts_as_people_have_them(tmp_path):
     notes = []
     with pytest.raises(ffkit.Error, match="has no member 'text'"):
         convert.text(tmp_path / "corpus", tmp_path / "text", tokenizer="bytes", on_note=notes.append)
-    summary = convert.text(tmp_path / "corpus", tmp_path / "text", tokenizer="bytes", on_error="skip", resume=True, on_note=notes.append)
+    summary = convert.text(tmp_path / "corpus", tmp_path / "text", tokenizer="bytes", bad_samples="skip", resume=True, on_note=notes.append)
     assert summary["train"].totals["num_documents"] == 5
     assert summary.reported == {"document left out": 1}
     assert any("1 compressed file " in note for note in notes), notes
     (corpus / "c4-train.00000-of-00002.json.gz").unlink()
-    convert.jsonl(tmp_path / "corpus", tmp_path / "lines", order="source", on_note=notes.append)
+    convert.jsonl(tmp_path / "corpus", tmp_path / "lines", order="sequential", on_note=notes.append)
     assert [sample["x"].tolist() for sample in ffkit.Dataset(tmp_path / "lines", "train")] == [[0.5], [4.0]]
     convert.jsonl(tmp_path / "corpus", tmp_path / "lines32", real_dtype="f32", on_note=notes.append)
     assert ffkit.Dataset(tmp_path / "lines32", "train")[0]["x"].dtype == np.float32
@@ -177,7 +177,7 @@ import pickle, resource, sys
 import ffkit
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 try:
-    ffkit.convert.demo(sys.argv[1], images=400, val_images=0, size=128, order="source")
+    ffkit.convert.demo(sys.argv[1], images=400, val_images=0, size=128, order="sequential")
 except ffkit.IoError as error:
     sys.stdout.buffer.write(pickle.dumps(error))
 """
@@ -196,10 +196,10 @@ def test_what_remains_to_be_done_is_told_in_pythons_words(tmp_path):
     lines = tmp_path / "in.jsonl"
     lines.write_text("".join(f'{{"x": "{"a" * 1000}"}}\n' for _ in range(3000)) + "nonsense\n")
     with pytest.raises(ffkit.CorruptError) as bad:
-        convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="source")
+        convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential")
     assert bad.value.subject == "sample" and bad.value.path == f"{lines}:3001"
-    assert bad.value.remedy.endswith('run it again with on_error="skip" and resume=True to continue')
-    convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="source", on_error="skip", resume=True)
+    assert bad.value.remedy.endswith('run it again with bad_samples="skip" and resume=True to continue')
+    convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential", bad_samples="skip", resume=True)
 
 
 def test_transcode_merge_append_and_v1(tmp_path, data):
@@ -227,7 +227,7 @@ def test_parts_find_their_number_and_the_last_one_merges(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
     def make(name, **options):
-        return convert.demo(tmp_path / name, images=1200, val_images=0, size=64, shard_size="1M", threads=1, on_note=notes.append, **options)
+        return convert.demo(tmp_path / name, images=1200, val_images=0, size=64, shard_size="1M", num_threads=1, on_note=notes.append, **options)
 
     notes = []
     whole = make("whole")
@@ -331,7 +331,7 @@ def test_a_source_of_python(tmp_path):
     assert "train[40]" in "".join(getattr(caught.value, "__notes__", caught.value.args))  # Python 3.10 has no notes
     assert not (tmp_path / "dst").exists()
     for threads in (1, 3):
-        summary = convert.from_source(Numbers(), tmp_path / str(threads), on_error="skip", threads=threads, seed=5)
+        summary = convert.from_source(Numbers(), tmp_path / str(threads), bad_samples="skip", num_threads=threads, seed=5)
         assert summary["train"].num_skipped == 1 and summary["val"].num_records == 10
     assert files_of(tmp_path / "1") == files_of(tmp_path / "3")
     train = ffkit.Dataset(tmp_path / "1", "train")
@@ -364,7 +364,7 @@ def test_map_style_data_sets(tmp_path):
     train = ffkit.Dataset(tmp_path / "dst", "train")
     order = [int(sample["points"][0, 0]) for sample in train]
     assert sorted(order) == list(range(40)) and order != sorted(order) and train.classes == ["a", "b"]
-    convert.from_torch(Pairs(), tmp_path / "again", fields=("points", "label"), threads=1)
+    convert.from_torch(Pairs(), tmp_path / "again", fields=("points", "label"), num_threads=1)
     assert files_of(tmp_path / "dst") == files_of(tmp_path / "again")
     convert.from_torch(Pairs(), tmp_path / "dst", split="val", to_sample=lambda item: {"label": item[1], "x": item[0]})
     assert [int(sample["x"][0, 0]) for sample in ffkit.Dataset(tmp_path / "dst", "val")] == list(range(40))
@@ -381,7 +381,7 @@ def test_hugging_face(tmp_path):
     stored = (tmp_path / "0.jpg").read_bytes()
     features = hub.Features({"image": hub.Image(), "label": hub.ClassLabel(names=["cat", "dog"]), "caption": hub.Value("string")})
     rows = {"image": [{"bytes": stored, "path": None}, {"bytes": None, "path": str(tmp_path / "0.jpg")}], "label": [1, 0], "caption": ["x", "y"]}
-    convert.from_torch(hub.Dataset.from_dict(rows, features=features), tmp_path / "out", order="source")
+    convert.from_torch(hub.Dataset.from_dict(rows, features=features), tmp_path / "out", order="sequential")
     written = ffkit.Dataset(tmp_path / "out", "train")
     assert written.classes == ["cat", "dog"]
     assert list(written) == [{"image": stored, "label": 1, "caption": "x"}, {"image": stored, "label": 0, "caption": "y"}]

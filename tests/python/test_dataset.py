@@ -156,7 +156,7 @@ def test_a_copy_is_the_same(tmp_path):
     with pytest.raises(ffkit.NotFoundError, match="test"):
         convert.copy(tmp_path / "set", tmp_path / "none", splits=["test"], progress=False)
     with pytest.raises(ffkit.InvalidArgumentError, match="threads is 0"):
-        convert.copy(tmp_path / "set", tmp_path / "none", threads=0, progress=False)
+        convert.copy(tmp_path / "set", tmp_path / "none", num_threads=0, progress=False)
 
 
 def test_what_a_copy_leaves_is_found_gone_on_with_and_removed(tmp_path):
@@ -171,7 +171,7 @@ def test_what_a_copy_leaves_is_found_gone_on_with_and_removed(tmp_path):
     for again in (True, False):
         shard.write_bytes(damaged)
         with pytest.raises(ffkit.CorruptError, match="val/shard-00000.ffr"):
-            convert.copy(tmp_path / "set", tmp_path / "copy", threads=1, progress=False)
+            convert.copy(tmp_path / "set", tmp_path / "copy", num_threads=1, progress=False)
         shard.write_bytes(right)
         with pytest.raises(ffkit.InvalidArgumentError, match="an unfinished copy of the same data is there; continue with resume=True"):
             convert.copy(tmp_path / "set", tmp_path / "copy", progress=False)

@@ -8,6 +8,7 @@ import pytest
 
 import epoch_cases
 import ffkit
+from conftest import by_topic
 
 
 def contents(loader, case, copy):
@@ -29,8 +30,8 @@ def contents(loader, case, copy):
 def test_an_epoch_has_the_bytes_of_cpp(data, case, copy):
     expected = subprocess.run([os.environ["FFKIT_EPOCH_HASH"], data, "train", case], check=True, capture_output=True, text=True).stdout.split(" ", 2)
     ds = ffkit.Dataset(data, "train")
-    loader = ffkit.Loader(ds, **epoch_cases.arguments(case, ds), arrays="dlpack", copy=copy, num_threads=3)
-    loader.start_epoch(2)
+    loader = ffkit.Loader(ds, **by_topic(**epoch_cases.arguments(case, ds), copy=copy), arrays="dlpack", num_threads=3)
+    loader.set_epoch(2, restart=True)
     crc = num_bytes = 0
     for content in contents(loader, case, copy):
         crc = zlib.crc32(content, crc)

@@ -43,7 +43,7 @@ def converted(dataset, dst, **options):
     """What is written, and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        convert.from_torch(dataset, dst, order="source", progress=False, **options)
+        convert.from_torch(dataset, dst, order="sequential", progress=False, **options)
     return [sample["image"] for sample in ffkit.Dataset(dst, "train")], [str(warning.message) for warning in caught]
 
 

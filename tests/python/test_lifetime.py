@@ -12,13 +12,14 @@ import numpy
 import pytest
 
 import ffkit
+from conftest import by_topic
 
 KEEPS_FREED_MEMORY = "libasan" in os.environ.get("LD_PRELOAD", "")  # for a while
 
 
 def make(ds, **options):
     # Batches of 108 kB, which are not copied.
-    return ffkit.Loader(ds, **{"batch_size": 4, "image": ffkit.RandomResizedCrop(48, flip_probability=0.5), "num_threads": 2} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 4, "image": ffkit.RandomResizedCrop(48, flip_probability=0.5), "num_threads": 2} | options))
 
 
 def num_held(loader):
@@ -34,7 +35,7 @@ def test_the_last_view_gives_the_memory_back(ds):
     gc.disable()
     try:
         assert num_held(loader) == 1
-        loader.start_epoch(1)
+        loader.set_epoch(1, restart=True)
         for _ in loader:  # all of the memory is used, but that one's
             pass
         assert (view == kept[1, 0]).all()
@@ -46,10 +47,10 @@ def test_the_last_view_gives_the_memory_back(ds):
 
 def test_too_many_held_batches_are_an_error_and_no_deadlock(ds):
     loader = make(ds)
-    with pytest.raises(ValueError, match="3 batches are held already.*held_batches, which is 3, or make the loader with copy=True"):
+    with pytest.raises(ValueError, match="3 batches are held already.*held_batches, which is 3, or make the loader with memory=ffkit.Memory\\(copy=True"):
         list(loader)
     kept = []
-    loader.start_epoch(0)
+    loader.set_epoch(0, restart=True)
     with pytest.raises(ffkit.InvalidArgumentError):
         for batch in loader:
             kept.append(batch["image"])
@@ -75,7 +76,7 @@ def test_copies_may_be_kept(ds):
     loader = make(ds, copy=True)
     batches = list(loader)
     assert len(batches) == 15 and num_held(loader) == 0
-    loader.start_epoch(0)
+    loader.set_epoch(0, restart=True)
     for batch, again in zip(batches, loader):
         assert (batch["image"] == again["image"]).all() and (batch.record_indices == again.record_indices).all()
 
@@ -206,7 +207,7 @@ def test_after_fork_a_child_makes_its_own_loaders(ds):
 
     def child():
         errors = []
-        for call in (lambda: next(loop), lambda: loader.start_epoch(0), lambda: iter(loader)):
+        for call in (lambda: next(loop), lambda: loader.set_epoch(0, restart=True), lambda: iter(loader)):
             try:
                 call()
                 errors.append("none")
@@ -232,7 +233,7 @@ def test_fork_while_another_thread_waits(ds):
 
     def child():
         try:
-            loader.start_epoch(0)
+            loader.set_epoch(0, restart=True)
         except ValueError as error:
             return str(error)
         return "none"

@@ -5,6 +5,7 @@ import numpy
 import pytest
 
 import ffkit
+from conftest import by_topic
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def deep(tmp_path_factory):
 def make(ds, **options):
     options = {"image": None, "label_field": "number", "arrays": "numpy", "num_threads": 2, "seed": 3, "tail": "exact",
                "fields": {"depth": ffkit.ZerosWhereNull("depth", ffkit.CopyField("depth")), "depth_valid": ffkit.ValidField("depth")}} | options
-    return ffkit.Loader(ds, 8, **options)
+    return ffkit.Loader(ds, 8, **by_topic(**options))
 
 
 def test_chain(flat, deep):

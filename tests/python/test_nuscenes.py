@@ -55,7 +55,7 @@ def test_windows(split):
     windows = nuscenes.make_windows(split.keyframes, 2)
     assert (len(windows), windows.length, len(windows.frames)) == (8, 3, 24)
     fields = nuscenes.keyframe_fields(split, nuscenes.KeyframeOptions(SMALL, None, boxes=None, identity=True, motion=True))
-    for batch in make(windows.frames, fields, 6, **windows.sampling):
+    for batch in make(windows.frames, fields, 6, order=windows.order):
         frames = batch["frame_index"].reshape(2, 3)
         scenes = numpy.array(batch["scene_token"]).reshape(2, 3)
         assert (scenes == scenes[:, :1]).all()

@@ -3,10 +3,11 @@ import numpy
 import pytest
 
 import ffkit
+from conftest import by_topic
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.Resize((48, 48)), "num_threads": 3, "order": "sequential", "seed": 9} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 8, "image": ffkit.Resize((48, 48)), "num_threads": 3, "order": "sequential", "seed": 9} | options))
 
 
 def one_hot(values, key):
@@ -30,7 +31,7 @@ def test_a_decoder_sees_the_record_and_the_key(ds):
         return key.random().uniform(2, 3)
 
     loader = make(ds, fields={"x": ffkit.PythonField(look, "f64")}, copy=True, read_ahead_epochs=False)
-    loader.start_epoch(4)
+    loader.set_epoch(4, restart=True)
     drawn = numpy.concatenate([batch["x"] for batch in loader])
     assert sorted(index for *_, index in seen) == list(range(56)) and {(seed, epoch) for _, seed, epoch, _ in seen} == {(9, 4)}
     assert all(values == ds[index] for values, *_, index in seen)
@@ -59,7 +60,7 @@ def test_what_a_decoder_raises_comes_out_of_the_loop(ds):
 
     loader = make(ds, fields={"x": ffkit.PythonField(fail)})
     for _ in range(2):
-        loader.start_epoch(0)
+        loader.set_epoch(0, restart=True)
         with pytest.raises(OverflowError, match="record 0") as error:
             next(iter(loader))
         assert error.traceback[-1].name == "fail"

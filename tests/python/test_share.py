@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import ffkit
+from conftest import by_topic
 
 LAUNCHERS = {
     "torchrun": {"RANK": "{rank}", "WORLD_SIZE": "2", "LOCAL_RANK": "{rank}", "LOCAL_WORLD_SIZE": "2"},
@@ -39,7 +40,7 @@ def no_launcher(monkeypatch):
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 4, "image": None, "num_threads": 1, "tail": "exact"} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 4, "image": None, "num_threads": 1, "tail": "exact"} | options))
 
 
 def records(loader):

@@ -6,10 +6,11 @@ import pickle
 import pytest
 
 import ffkit
+from conftest import by_topic
 
 
 def make(ds, batch_size=4, **options):
-    return ffkit.Loader(ds, batch_size, **{"image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2, "tail": "exact", "seed": 3} | options)
+    return ffkit.Loader(ds, batch_size, **by_topic(**{"image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2, "tail": "exact", "seed": 3} | options))
 
 
 def records(batches):
@@ -45,7 +46,7 @@ def test_a_loop_goes_on_where_the_state_was_taken(ds):
 
 def make_epoch(ds, epoch, **options):
     loader = make(ds, **options)
-    loader.start_epoch(epoch)
+    loader.set_epoch(epoch, restart=True)
     return loader
 
 
@@ -120,7 +121,7 @@ def test_set_epoch_keeps_the_place_of_the_epoch_under_way(ds):
     again.set_epoch(1)
     assert records(again) == records(make_epoch(ds, 1))
     again.load_state_dict(state)
-    again.start_epoch(2)  # from its beginning
+    again.set_epoch(2, restart=True)  # from its beginning
     assert records(again) == records(make_epoch(ds, 2))
 
 

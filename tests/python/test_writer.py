@@ -81,7 +81,7 @@ def test_pictures_of_16_bits_keep_them_where_the_batch_asks(tmp_path):
         "bytes": ffkit.ImageField("mask", ffkit.ImageOptions(whole, dtype="u8")),
         "floats": ffkit.ImageField("mask", ffkit.ImageOptions(whole, dtype="f32", normalize=False)),
     }
-    batch = next(iter(ffkit.Loader(ds, batch_size=1, image=whole, dtype="u16", label_field=None, fields=fields, arrays="numpy")))
+    batch = next(iter(ffkit.Loader(ds, batch_size=1, image=ffkit.ImageOptions(whole, dtype="u16"), label_field=None, fields=fields, arrays="numpy")))
     assert batch["image"].dtype == np.uint16 and batch["mask"].dtype == np.int32
     for channel in range(3):
         assert np.array_equal(batch["image"][0, channel], labels) and np.array_equal(batch["mask"][0, channel], labels)
@@ -172,7 +172,7 @@ def test_unknown_types_are_refused(tmp_path, spec):
 
 def test_output_does_not_depend_on_threads(tmp_path):
     for threads in (1, 4):
-        with ffkit.Writer(tmp_path / str(threads), schema={"image": "image", "label": "i64"}, threads=threads, shard_size="1M", zstd=1) as writer:
+        with ffkit.Writer(tmp_path / str(threads), schema={"image": "image", "label": "i64"}, num_threads=threads, shard_size="1M", zstd=1) as writer:
             for i in range(80):
                 writer.write({"image": picture(i, 70, 70 + i), "label": i})
     assert files_of(tmp_path / "1") == files_of(tmp_path / "4")
@@ -274,7 +274,7 @@ def test_ctrl_c_ends_the_wait_for_what_is_encoded(tmp_path):
     code = """
 import os, signal, sys, threading, numpy, ffkit
 noise = numpy.random.default_rng(0).integers(0, 256, (800, 800, 3), numpy.uint8)
-writer = ffkit.Writer(sys.argv[1], schema={"a": "image"}, threads=1)
+writer = ffkit.Writer(sys.argv[1], schema={"a": "image"}, num_threads=1)
 for i in range(30):
     writer.write({"a": noise})
 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()

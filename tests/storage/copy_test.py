@@ -50,7 +50,7 @@ said = ffconvert("copy", ours, "s3://bucket/ours")
 expect("every shard was compared" in said, said)
 expect(len(listed("s3://bucket/ours")) == len(files_of(ours)), listed("s3://bucket/ours"))
 ffconvert("copy", "s3://bucket/ours", "s3://bucket/other/", "--quiet")
-ffconvert("copy", "s3://bucket/other", FOLDER / "back", "--threads", "2")
+ffconvert("copy", "s3://bucket/other", FOLDER / "back", "--num-threads", "2")
 expect_same(ours, FOLDER / "back")
 ffconvert("copy", ours, FOLDER / "on-disk", "--quiet")
 expect_same(ours, FOLDER / "on-disk")
@@ -102,7 +102,7 @@ for destination in ("s3://bucket/killed", str(FOLDER / "killed")):
     slow = FolderServer(FOLDER)
     slow.delay_s = 0.15
     env = environment(**KEYS, FFKIT_CACHE="off", AWS_ENDPOINT_URL_S3=weed.url)
-    running = subprocess.Popen([FFCONVERT, "copy", slow.url + "/ours/train", destination, "--threads", "1"], env=env, stderr=subprocess.DEVNULL)
+    running = subprocess.Popen([FFCONVERT, "copy", slow.url + "/ours/train", destination, "--num-threads", "1"], env=env, stderr=subprocess.DEVNULL)
     deadline = time.time() + 60
     while time.time() < deadline:
         there = listed(destination) if destination.startswith("s3") else files_of(destination) if os.path.isdir(destination) else []

@@ -99,14 +99,14 @@ if FFTRAIN:
     server.ranges.clear()
 
     def train(name, *options):
-        return subprocess.Popen([FFTRAIN, "--data", "s3://bucket/demo", "--arch", "mobilenet_v3_small", "--image-size", "32", "--batch-size", "8", "--threads", "2", "--compute-threads", "1",
+        return subprocess.Popen([FFTRAIN, "--data", "s3://bucket/demo", "--arch", "mobilenet_v3_small", "--image-size", "32", "--batch-size", "8", "--num-threads", "2", "--compute-threads", "1",
                                  "--order", "shuffle", "--log-every", "1", "--work-dir", FOLDER / name, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     # What the first step needs is answered, in whatever order it is asked for.
-    ended(time.monotonic(), train("healthy", "--steps", "1", "--prefetch", "1"), 0, "fftrain", most_s=100)
+    ended(time.monotonic(), train("healthy", "--steps", "1", "--prefetch-batches", "1"), 0, "fftrain", most_s=100)
     server.answered = list(server.ranges)
     waited_for()
-    process = train("finished", "--steps", "1", "--prefetch", "16")
+    process = train("finished", "--steps", "1", "--prefetch-batches", "16")
     for line in process.stdout:
         begin = time.monotonic()
     said = ended(begin, process, 0, "fftrain whose steps are done")
@@ -124,7 +124,7 @@ if FFTRAIN:
         for key, value in {"stalled": None, "failing": 0, "is_gone": False, "answered": None}.items():
             setattr(server, key, value)
 
-    process = train("stopped", "--steps", "40", "--prefetch", "16")
+    process = train("stopped", "--steps", "40", "--prefetch-batches", "16")
     expect("step 1/" in process.stdout.readline() or "step 1/" in process.stdout.readline(), "there was no step")
     expect(server.waits.acquire(timeout=60), "fftrain asks for nothing that the store keeps back")
     time.sleep(2)
@@ -156,7 +156,7 @@ if FFTRAIN:
         return {key: raw[end + value["data_offsets"][0]:end + value["data_offsets"][1]] for key, value in header.items() if key != "__metadata__"}
 
     for name, sent, values, options in (("fftrain of two processes", signal.SIGTERM, FAULTS["busy"], ["--nproc", "2", "--steps", "20"]),
-                                        ("fftrain of several batches a step", signal.SIGINT, FAULTS["stalled"], ["--accumulate", "4", "--prefetch", "1", "--steps", "12"]),
+                                        ("fftrain of several batches a step", signal.SIGINT, FAULTS["stalled"], ["--accumulate", "4", "--prefetch-batches", "1", "--steps", "12"]),
                                         ("fftrain of tokens", signal.SIGINT, FAULTS["stalled"], [*tokens, "--steps", "100"]),
                                         ("fftrain of tokens, two processes", signal.SIGTERM, FAULTS["cut"], [*tokens, "--nproc", "2", "--steps", "60"])):
         process = start(name, options)

@@ -21,7 +21,7 @@ THERE = "s3://bucket/demo"
 
 
 def loader_of(place):
-    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.RandomResizedCrop(24, flip_probability=0.5), layout="nhwc", seed=5, order="shuffle", num_threads=2)
+    return ffkit.Loader(ffkit.Dataset(place, "train"), 32, image=ffkit.ImageOptions(ffkit.RandomResizedCrop(24, flip_probability=0.5), layout="nhwc"), seed=5, order="shuffle", num_threads=2)
 
 
 def sum_of(batch):

@@ -19,7 +19,7 @@ THERE, HERE = "s3://bucket/demo", str(local)
 
 def loader_of(place, **options):
     dataset = place if isinstance(place, ffkit.Dataset) else ffkit.Dataset(place, "train")
-    return ffkit.Loader(dataset, 32, **{"image": ffkit.RandomResizedCrop(24, flip_probability=0.5), "layout": "nhwc", "seed": 5, "order": "shuffle", **options})
+    return ffkit.Loader(dataset, 32, **{"image": ffkit.ImageOptions(ffkit.RandomResizedCrop(24, flip_probability=0.5), layout="nhwc"), "seed": 5, "order": "shuffle", **options})
 
 
 def sums_of(loader):
@@ -28,7 +28,7 @@ def sums_of(loader):
 
 
 labels = ffkit.Dataset(HERE, "train").column("label")
-for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": "windowed", "window_block_bytes": 100_000, "window_blocks": 3, "num_streams": 2}, {"order": "sequential"}, {"order": "weighted", "weights": ffkit.class_balanced_weights(list(labels))}):
+for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": ffkit.Order("windowed", window_block_bytes=100_000, window_blocks=3, num_streams=2)}, {"order": "sequential"}, {"order": ffkit.Order("weighted", weights=ffkit.class_balanced_weights(list(labels)))}):
     wanted = sums_of(loader_of(HERE, **order))
     expect(len(wanted) == 12 and len(set(wanted)) == 12)
     for num_threads in (1, 2, 5):
@@ -62,7 +62,7 @@ for start, then in ((HERE, THERE), (THERE, HERE), (THERE, THERE)):
 
 # Two ranks, and chains of local and remote sets.
 for rank in range(2):
-    for order in ({}, {"order": "windowed", "window_block_bytes": 100_000, "num_streams": 2}):
+    for order in ({}, {"order": ffkit.Order("windowed", window_block_bytes=100_000, num_streams=2)}):
         expect(sums_of(loader_of(THERE, rank=rank, world_size=2, **order)) == sums_of(loader_of(HERE, rank=rank, world_size=2, **order)), rank)
 mixed, same = (ffkit.Dataset.chain([ffkit.Dataset(one, "train"), ffkit.Dataset(HERE, "val")]) for one in (THERE, HERE))
 expect(sums_of(loader_of(mixed)) == sums_of(loader_of(same)))

@@ -96,7 +96,7 @@ def main():
     for i in range(12):
         one.objects[f"texts/{i:02}.jsonl"] = b"".join(json.dumps({"id": f"{i}-{j}", "text": "word " * 50}).encode() + b"\n" for j in range(50))
     of_writing = {**of_two, "storage_class": "STANDARD_IA"}
-    command = ["jsonl", "s3://bucket/texts", "s3://bucket/made", "--quiet", "--threads", 1, *words("--source-storage", of_one)]
+    command = ["jsonl", "s3://bucket/texts", "s3://bucket/made", "--quiet", "--num-threads", 1, *words("--source-storage", of_one)]
     two.fail("PUT", r"made/.*manifest\.json", 403)
     said = run(*command, *words("--storage", of_writing), code=1)
     expect("s3://bucket/made" in said, said)

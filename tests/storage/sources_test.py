@@ -87,7 +87,7 @@ archive = bucket / "changing-tars" / "train-000.tar"
 source_data.write(archive, source_data.tar({f"{i:06}.jpg": source_data.jpeg(i, (400, 300)) for i in range(400)}))
 server.forget()
 server.delay_s = 0.05
-running = subprocess.Popen([FFCONVERT, "webdataset", "s3://bucket/changing-tars", FOLDER / "middle", "--threads", "1"], env=environment(**KEYS, FFKIT_CACHE="off", **env), stderr=subprocess.PIPE, text=True)
+running = subprocess.Popen([FFCONVERT, "webdataset", "s3://bucket/changing-tars", FOLDER / "middle", "--num-threads", "1"], env=environment(**KEYS, FFKIT_CACHE="off", **env), stderr=subprocess.PIPE, text=True)
 while server.bytes_of("train-000.tar") < 4_000_000:  # headers have less
     time.sleep(0.01)
     expect(running.poll() is None, "ended too early")
@@ -99,7 +99,7 @@ expect(running.returncode == 1 and "train-000.tar" in said and "has changed sinc
 # Neighbours are read together, and pictures of a shuffled order side by side.
 server.forget()
 subprocess.run(["rm", "-rf", FOLDER / "counted"], check=True)
-convert("webdataset", "s3://bucket/changing-tars", FOLDER / "counted", "--order", "source", "--quiet", env=env)
+convert("webdataset", "s3://bucket/changing-tars", FOLDER / "counted", "--order", "sequential", "--quiet", env=env)
 size = archive.stat().st_size
 expect(server.requests < 520 and server.bytes_of(".tar") < 1.1 * size + 400 * 4096 + 40_000_000, f"{server.requests} requests, {server.bytes_of('.tar')} bytes of {size}")
 

@@ -29,8 +29,8 @@ def lines_of(name, sizes, record_bytes, seed):
     return folder
 
 
-SMALL = ["jsonl", lines_of("small-lines", {"train": 700, "val": 150}, 10_000, 1), "--shard-size", "1M", "--threads", "2", "--on-error", "skip"]
-LARGE = ["jsonl", lines_of("large-lines", {"train": 500, "val": 20}, 100_000, 2), "--threads", "2", "--on-error", "skip"]  # shards of more than a part
+SMALL = ["jsonl", lines_of("small-lines", {"train": 700, "val": 150}, 10_000, 1), "--shard-size", "1M", "--num-threads", "2", "--bad-samples", "skip"]
+LARGE = ["jsonl", lines_of("large-lines", {"train": 500, "val": 20}, 100_000, 2), "--num-threads", "2", "--bad-samples", "skip"]  # shards of more than a part
 
 
 def start_convert(command, place, *options):
@@ -230,7 +230,7 @@ def with_writer(place):
     import numpy
 
     def write(where, number, fails=False):
-        with ffkit.Writer(where, split="train", schema={"data": "bytes", "label": "i64"}, shard_size=1 << 20, threads=2) as writer:
+        with ffkit.Writer(where, split="train", schema={"data": "bytes", "label": "i64"}, shard_size=1 << 20, num_threads=2) as writer:
             for i in range(number):
                 writer.write({"data": numpy.random.default_rng(i).bytes(20_000), "label": i})
             if fails:

@@ -18,7 +18,6 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <new>
 #include <string>
 #include <system_error>
@@ -31,6 +30,7 @@
 
 #include "base/enum_names.h"
 #include "base/left_out.h"
+#include "base/other_words.h"
 #include "tools/common/storage_arguments.h"
 
 namespace ffkit {
@@ -174,44 +174,42 @@ inline void add_left_out_commands(CLI::App& app, const char* what) {
   app.footer(app.get_footer() + left_out_line({what}));
 }
 
-// Options of other programs, without "--", and the one of ours that does the same; empty: none.
-using OptionsElsewhere = std::map<std::string, std::string>;
+// The long names of a command's options.
+inline std::vector<std::string> option_names_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* own : command.get_options()) {
+    for (const std::string& long_name : own->get_lnames()) names.push_back("--" + long_name);
+  }
+  return names;
+}
 
-// Of a whole command line of another program, all at once; empty: none of `extras` is one of its
-// options.
+// Of a whole command line of another program, all at once; empty: none of `extras` is in the table
+// of other words. `program` has the options `names`.
 inline std::string words_on_options_elsewhere(const std::string& program,
                                               const std::vector<std::string>& extras,
-                                              const OptionsElsewhere& elsewhere) {
+                                              const std::vector<std::string>& names) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;  // by what does the same
   for (const std::string& extra : extras) {
     const std::string option = extra.substr(0, extra.find('='));
-    std::string word = option.substr(std::min(option.find_first_not_of('-'), option.size()));
-    std::ranges::replace(word, '_', '-');
-    const auto known = elsewhere.find(word);
-    if (!extra.starts_with("-") || known == elsewhere.end()) continue;
-    auto alike = std::ranges::find(found, known->second, [](const auto& f) { return f.first; });
-    if (alike == found.end()) alike = found.insert(alike, {known->second, {}});
+    if (!extra.starts_with("-")) continue;
+    if (!is_other_word(program, option, names)) continue;
+    const std::string words = words_on_name(program, option, names, OptionStyle::command_line);
+    auto alike = std::ranges::find(found, words, [](const auto& f) { return f.first; });
+    if (alike == found.end()) alike = found.insert(alike, {words, {}});
     if (std::ranges::find(alike->second, option) == alike->second.end())
       alike->second.push_back(option);
   }
-  std::string words;
-  for (const auto& [ours, theirs] : found) {
-    const std::string names = fmt::format("'{}'", fmt::join(theirs, "', '"));
-    if (words.empty()) {
-      words =
-          fmt::format("{} has no option {}{}", program, names,
-                      ours.empty() ? ", and none that does the same" : "; use instead --" + ours);
-    } else {
-      words +=
-          fmt::format("; for {} {}", names, ours.empty() ? "there is none" : "it is --" + ours);
-    }
+  std::string text;
+  for (const auto& [words, theirs] : found) {
+    text += fmt::format("{}'{}'{} {}", text.empty() ? program + " has no option " : "; for ",
+                        fmt::join(theirs, "', '"), text.empty() ? ";" : "", words);
   }
-  return words;
+  return text;
 }
 
 // What is wrong with the arguments that no command of `app` has taken: which one there is not, and
 // which ones are meant instead. CLI11's own words list all of them, the last one first.
-inline std::string words_on_extras(const CLI::App& app, const OptionsElsewhere& elsewhere) {
+inline std::string words_on_extras(const CLI::App& app) {
   const CLI::App* command = &app;
   std::string name = app.get_name();
   while (!command->get_subcommands().empty()) {
@@ -219,26 +217,39 @@ inline std::string words_on_extras(const CLI::App& app, const OptionsElsewhere& 
     name += " " + command->get_name();
   }
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
-  if (std::string words = words_on_options_elsewhere(name, extras, elsewhere); !words.empty())
+  const std::vector<std::string> options = option_names_of(*command);
+  if (std::string words = words_on_options_elsewhere(name, extras, options); !words.empty())
     return words;
   const std::string& first = extras.front();
-  const auto nearest = [](const std::string& wanted, std::vector<std::string> names) {
-    return fmt::format("'{}'", fmt::join(nearest_names(wanted, std::move(names)), "', '"));
-  };
   if (!first.starts_with("-")) {
     std::vector<std::string> names;
     for (const CLI::App* below : command->get_subcommands({})) names.push_back(below->get_name());
     if (names.empty()) return fmt::format("'{}' is one argument too many for {}", first, name);
-    return fmt::format("{} has no command '{}'; the nearest are {}", name, first,
-                       nearest(first, std::move(names)));
+    return fmt::format("{} has no command '{}'; {}", name, first,
+                       words_on_name(name + " command", first, names, OptionStyle::field));
   }
   const std::string option = first.substr(0, first.find('='));
-  std::vector<std::string> names;
-  for (const CLI::Option* own : command->get_options()) {
-    for (const std::string& long_name : own->get_lnames()) names.push_back("--" + long_name);
-  }
-  return fmt::format("{} has no option '{}'; the nearest are {}", name, option,
-                     nearest(option, std::move(names)));
+  return fmt::format("{} has no option '{}'; {}", name, option,
+                     words_on_name(name, option, options, OptionStyle::command_line));
+}
+
+// "--max-resolution is '400px'; it must be a whole number", for CLI11's "Could not convert:
+// --max-resolution = 400px".
+inline std::string words_on_wrong_value(const CLI::App& app, std::string text) {
+  constexpr std::string_view kBegin = "Could not convert: ";
+  const size_t end = text.find(" = ");
+  if (!text.starts_with(kBegin) || end == std::string::npos) return text;
+  const std::string name = text.substr(kBegin.size(), end - kBegin.size());
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const CLI::Option* option = command->get_option_no_throw(name);
+  const std::string type = option == nullptr ? "" : option->get_type_name();
+  const char* expected = type.starts_with("FLOAT")  ? "a number"
+                         : type.starts_with("UINT") ? "a whole number from 0 on"
+                         : option != nullptr && option->get_type_size() > 1
+                             ? "numbers, as --help says"
+                             : "a whole number";
+  return fmt::format("{} is '{}'; it must be {}", name, text.substr(end + 3), expected);
 }
 
 // Adds --retry-seconds to the commands of `app`, whatever they read: it outranks the variable of
@@ -260,8 +271,7 @@ inline void add_retry_option(CLI::App& app) {
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns
 // the exit status.
 template <typename Action>
-int run_tool(CLI::App& app, int argc, char** argv, Action action,
-             const OptionsElsewhere& elsewhere = {}) {
+int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   occupy_closed_streams();
   raise_open_file_limit();
   ignore_file_size_signal();
@@ -271,6 +281,8 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action,
   try {
     try {
       app.parse(argc, argv);
+    } catch (const CLI::ConversionError& e) {
+      throw CLI::ParseError(words_on_wrong_value(app, e.what()), CLI::ExitCodes::ConversionError);
     } catch (const CLI::ParseError& e) {
       // Where a command is wanted and none was known, CLI11 says only that one is required.
       const bool is_extra =
@@ -278,7 +290,7 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action,
           dynamic_cast<const CLI::RequiresError*>(&e) != nullptr ||
           (dynamic_cast<const CLI::RequiredError*>(&e) != nullptr && app.get_subcommands().empty());
       if (!is_extra || app.remaining_size(/*recurse=*/true) == 0) throw;
-      throw CLI::ParseError(words_on_extras(app, elsewhere), CLI::ExitCodes::ExtrasError);
+      throw CLI::ParseError(words_on_extras(app), CLI::ExitCodes::ExtrasError);
     }
     refuse_wrong_texts(app);
     give_storage_options(app, storage);

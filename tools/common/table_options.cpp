@@ -21,6 +21,7 @@
 #include "base/enum_names.h"
 #include "base/file/user_text.h"
 #include "base/left_out.h"
+#include "base/other_words.h"
 
 namespace ffkit {
 namespace {
@@ -36,7 +37,7 @@ std::string help_of(const Option& option) {
 // "-b,--batch-size". The short names are those of torch's example for ImageNet.
 std::string names_of(const Option& option) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShort = {
-      {{"arch", "-a,"}, {"batch-size", "-b,"}, {"log-every", "-p,"}, {"threads", "-j,"}}};
+      {{"arch", "-a,"}, {"batch-size", "-b,"}, {"log-every", "-p,"}, {"num-threads", "-j,"}}};
   const auto* found = std::ranges::find(kShort, option.name, [](const auto& s) { return s.first; });
   return fmt::format("{}--{}", found == kShort.end() ? "" : found->second, option.name);
 }
@@ -182,13 +183,17 @@ bool is_for_files(const CLI::Option* option) {
   return option != nullptr && option->get_configurable() && !option->get_lnames().empty();
 }
 
-std::string nearest_options(const CLI::App& app, const std::string& name) {
+// What is meant by a name in a file that is no option.
+std::string words_on_file_option(const CLI::App& app, const std::string& name) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     const bool is_hidden = option->get_group().empty();
     if (is_for_files(option) && !is_hidden) names.push_back(option->get_lnames().front());
   }
-  return fmt::format("{}", fmt::join(nearest_names(name, names), ", "));
+  const std::string program = app.get_parent() == nullptr
+                                  ? app.get_name()
+                                  : app.get_parent()->get_name() + " " + app.get_name();
+  return "is no option for a file; " + words_on_name(program, name, names, OptionStyle::field);
 }
 
 // Gives the options in the file `path` to those of `app` that the command line has not given.
@@ -209,10 +214,16 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
   const auto is_given = [&given](const CLI::Option* option) {
     return std::ranges::find(given, option) != given.end();
   };
+  // What an earlier version of fftrain may have written has names of then.
+  const bool is_written = text.starts_with("# The options of a run of fftrain");
   std::istringstream lines(text);
-  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(lines)) {
+  for (CLI::ConfigItem item : CLI::ConfigTOML().from_config(lines)) {
     if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
     const std::vector<int> at = lines_of(text, item);
+    if (is_written) {
+      item.name = current_name("option", item.name);
+      std::ranges::replace(item.name, '_', '-');
+    }
     const auto refuse = [&](int line, const std::string& what) {
       throw CLI::ConfigError(
           fmt::format("{}: line {}: '{}' {}", path, line, item.fullname(), what));
@@ -220,8 +231,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
     CLI::Option* option = app.get_option_no_throw("--" + item.name);
     if (!item.parents.empty() || !is_for_files(option)) {
       if (takes_all) continue;
-      refuse(at.front(),
-             "is not an option for a file; the nearest are " + nearest_options(app, item.name));
+      refuse(at.front(), words_on_file_option(app, item.name));
     }
     // Of several values, CLI11 would take the last one.
     const auto most = static_cast<size_t>(std::max(1, option->get_items_expected_max()));

@@ -80,7 +80,7 @@ void add_copy_command(CLI::App& app, Action& chosen) {
       .add_option("--split", arguments->options.splits, "Copies only this split; may be repeated")
       ->option_text("NAME");
   command
-      .add_option("--threads", arguments->options.num_threads,
+      .add_option("-j,--num-threads", arguments->options.num_threads,
                   "Number of shards to copy at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))

@@ -1,6 +1,7 @@
 // ffconvert: turns a source of pictures into a data set folder. The work is in the converter.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <ffkit/base/version.h>
 #include <ffkit/sources/registry.h>
 
+#include "format/dataset/source_look.h"
 #include "options.h"
 #include "tools/common/command_line.h"
 #include "tools/common/programs.h"
@@ -70,10 +72,20 @@ int run_command_line(int argc, char** argv) {
   // subcommands, which would inherit it.
   app.allow_extras();
   app.callback([&app, &names] {
-    if (app.get_subcommands().empty()) {
+    if (app.remaining_size() == 0) {
+      if (!app.get_subcommands().empty()) return;
       throw CLI::ValidationError("COMMAND", "the first argument must be one of " + names);
     }
-    if (app.remaining_size() > 0) throw CLI::ExtrasError("ffconvert", app.remaining());
+    const std::string first = app.remaining().front();
+    if (std::error_code error;
+        app.get_subcommands().empty() && std::filesystem::exists(first, error)) {
+      const std::string look = ffkit::words_on_source(first);
+      throw CLI::ValidationError(
+          "COMMAND",
+          fmt::format("'{}' is a path, but the first argument says what the source is; {}", first,
+                      look.empty() ? "it must be one of " + names : look));
+    }
+    throw CLI::ExtrasError("ffconvert", app.remaining());
   });
   return ffkit::run_tool(app, argc, argv, [&chosen] {
     ffkit::catch_stop_signals();

@@ -276,6 +276,5 @@ int ffkit::run_fftrain(int argc, char** argv) {
       "fftrain");
   app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
   add_train_options(app, command);
-  return run_tool(
-      app, argc, argv, [&] { return run(app, argc, argv, command); }, options_elsewhere());
+  return run_tool(app, argc, argv, [&] { return run(app, argc, argv, command); });
 }

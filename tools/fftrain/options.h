@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,6 @@
 #include <ffkit/trainer/trainer.h>
 
 namespace ffkit {
-
-// How other trainers call what fftrain has under another name; empty: it has none.
-std::map<std::string, std::string> options_elsewhere();
 
 bool is_data_set(const std::filesystem::path& path);
 

@@ -31,35 +31,26 @@ LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPl
   out.sampler.seed = options.seed;
   out.sampler.rank = place.rank;
   out.sampler.world_size = place.world_size;
-  out.num_threads = options.threads > 0
-                        ? options.threads
+  out.num_threads = options.num_threads > 0
+                        ? options.num_threads
                         : default_decoding_threads(core_share(place.local_world_size), device);
-  out.prefetch_batches = options.prefetch;
-  out.held_batches = DevicePrefetcher::kHeldBatches;
-  if (options.bad_samples == OnBadSample::skip) {
+  out.memory.prefetch_batches = options.prefetch_batches;
+  out.memory.held_batches = DevicePrefetcher::kHeldBatches;
+  if (options.bad_samples == BadSamples::skip) {
     out.bad_samples = BadSamples::skip;
     out.on_warning = [](std::string_view sentence) { warn_on_stderr(std::string(sentence)); };
   }
   // Copies overlap with computing only from pinned memory.
-  if (device.is_cuda()) out.allocator = pinned_slab_allocator();
+  if (device.is_cuda()) out.memory.allocator = pinned_slab_allocator();
   return out;
 }
 
 void set_training_order(const TrainOptions& options, SamplerOptions& sampler) {
-  sampler.num_streams = options.num_streams;
-  switch (options.order) {
-    case SampleOrder::automatic:
-      sampler.order = Order::automatic;
-      break;
-    case SampleOrder::shuffle:
-      sampler.order = Order::shuffle;
-      break;
-    case SampleOrder::windowed:
-      sampler.order = Order::windowed;
-      sampler.window_block_bytes = kStoreBlockBytes;
-      if (options.num_streams == 0) sampler.num_streams = sampler.world_size;
-      break;
-  }
+  sampler.windows.num_streams = options.num_streams;
+  sampler.order = options.order;
+  if (options.order != Order::windowed) return;
+  sampler.windows.window_block_bytes = kStoreBlockBytes;
+  if (options.num_streams == 0) sampler.windows.num_streams = sampler.world_size;
 }
 
 Dataset open_split(const TrainOptions& options, const std::string& split) {

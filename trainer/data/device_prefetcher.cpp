@@ -151,10 +151,10 @@ struct DevicePrefetcher::Impl {
 
 DevicePrefetcher::DevicePrefetcher(Loader& loader, c10::Device device)
     : impl_(std::make_unique<Impl>(loader, device)) {
-  if (loader.options().held_batches < kHeldBatches) {
+  if (loader.options().memory.held_batches < kHeldBatches) {
     throw error_of(ErrorCode::invalid_argument,
                    "held_batches is {}, but a device prefetcher needs {}",
-                   loader.options().held_batches, kHeldBatches);
+                   loader.options().memory.held_batches, kHeldBatches);
   }
   impl_->state = loader.state();
 }

@@ -91,14 +91,14 @@ PictureSource::PictureSource(fs::path folder, std::vector<std::string> names,
       names_(std::move(names)),
       image_(image),
       batch_size_(options.batch_size),
-      skips_bad_(options.bad_samples == OnBadSample::skip),
+      skips_bad_(options.bad_samples == BadSamples::skip),
       device_(device) {
   for (auto i = int64_t{place.rank}; i < std::ssize(names_); i += place.world_size)
     own_.push_back(i);
   if (options.limit_batches > 0 && std::ssize(own_) > options.limit_batches * batch_size_)
     own_.resize(options.limit_batches * batch_size_);
-  const int threads = options.threads > 0
-                          ? options.threads
+  const int threads = options.num_threads > 0
+                          ? options.num_threads
                           : default_decoding_threads(core_share(place.local_world_size), device);
   for (int i = 0; i < threads; ++i) pipelines_.emplace_back(image_);
 }

@@ -32,7 +32,7 @@ struct PictureFiles {
 PictureFiles list_pictures(const std::filesystem::path& folder);
 
 // The field "image" [N,3,H,W] f32 on the device; record_indices are numbers in `names`. Every
-// process has its share. With OnBadSample::skip a picture that cannot be decoded is left out, which
+// process has its share. With BadSamples::skip a picture that cannot be decoded is left out, which
 // is said on stderr; a batch may have none left. Otherwise it is an Error(corrupt) or
 // Error(unsupported) with its path. Not thread-safe.
 class PictureSource final : public BatchSource {

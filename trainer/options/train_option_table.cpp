@@ -187,33 +187,33 @@ void add_process_options(OptionTable& t, TrainOptions& o) {
 
 void add_machine_options(OptionTable& t, TrainOptions& o) {
   t.group("Task and data");
-  t.add("threads", o.threads,
+  t.add("num-threads", o.num_threads,
         "Threads that read and decode; 0: all cores with a GPU, one for every 16 cores "
         "without")
-      .require(o.threads >= 0, "0 or more")
+      .require(o.num_threads >= 0, "0 or more")
       .set_local();
-  t.add("prefetch", o.prefetch, "Batches to prepare ahead")
-      .require(o.prefetch >= 1 && o.prefetch <= 1024, "1 to 1024")
+  t.add("prefetch-batches", o.prefetch_batches, "Batches to prepare ahead")
+      .require(o.prefetch_batches >= 1 && o.prefetch_batches <= 1024, "1 to 1024")
       .set_local();
   t.add("max-record", o.max_record_bytes,
         "Largest record to read; so a damaged file cannot use more memory than this")
       .require(o.max_record_bytes >= 1, "at least 1")
       .set_size();
-  t.add_choice("bad-samples", o.bad_samples, parse_on_bad_sample, {"fail", "skip"},
+  t.add_choice("bad-samples", o.bad_samples, parse_bad_samples, {"fail", "skip"},
                "If a record cannot be read or decoded: fail: the run ends; skip: another record "
                "takes its place; in validation, evaluation and prediction the record is left out. "
                "stderr names and counts these records")
-      .set_stored(o.bad_samples != OnBadSample::fail)
-      .require(o.bad_samples == OnBadSample::fail || o.task_name() != "gpt2",
+      .set_stored(o.bad_samples != BadSamples::fail)
+      .require(o.bad_samples == BadSamples::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
   const bool has_own_order = o.task_name() == "gpt2" || o.task_name() == "bevformer";
-  t.add_choice("order", o.order, parse_sample_order, {"automatic", "shuffle", "windowed"},
+  t.add_choice("order", o.order, parse_order, {"automatic", "shuffle", "windowed"},
                "Order of the training samples. windowed: neighbours stay near each other, so that "
                "each block of a store is fetched once; automatic: windowed over a data set in a "
                "store, shuffle otherwise; a continued run keeps its order")
-      .set_stored(o.order != SampleOrder::automatic)
+      .set_stored(o.order != Order::automatic)
       .require(
-          o.order == SampleOrder::automatic || !has_own_order,
+          o.order == Order::automatic || !has_own_order,
           fmt::format("automatic with the task {}, which has orders of its own", o.task_name()));
   t.add("num-streams", o.num_streams,
         "Windowed order: number of streams that an epoch is divided into, so that processes read "
@@ -221,7 +221,7 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
       .set_stored(o.num_streams != 0)
       .require(o.num_streams >= 0 && o.num_streams <= 1 << 20,
                "1 to 1048576, or 0 for as many as processes")
-      .require(o.num_streams <= 1 || (o.order != SampleOrder::shuffle && !has_own_order),
+      .require(o.num_streams <= 1 || (o.order != Order::shuffle && !has_own_order),
                "0 without a windowed order");
   t.group("Model");
   t.add("compute-threads", o.compute_threads,

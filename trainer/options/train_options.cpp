@@ -16,6 +16,7 @@
 #include "base/enum_names.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/other_words.h"
 #include "base/printable.h"
 #include "options/stored_options.h"
 
@@ -63,27 +64,6 @@ std::string_view to_string(Amp amp) {
 
 Amp parse_amp(std::string_view name) {
   return value_of(kAmpNames, name, "--amp");
-}
-
-constexpr EnumName<OnBadSample> kOnBadSampleNames[] = {{OnBadSample::fail, "fail"},
-                                                       {OnBadSample::skip, "skip"}};
-std::string_view to_string(OnBadSample policy) {
-  return name_of(kOnBadSampleNames, policy);
-}
-
-OnBadSample parse_on_bad_sample(std::string_view name) {
-  return value_of(kOnBadSampleNames, name, "--bad-samples");
-}
-
-constexpr EnumName<SampleOrder> kSampleOrderNames[] = {{SampleOrder::automatic, "automatic"},
-                                                       {SampleOrder::shuffle, "shuffle"},
-                                                       {SampleOrder::windowed, "windowed"}};
-std::string_view to_string(SampleOrder order) {
-  return name_of(kSampleOrderNames, order);
-}
-
-SampleOrder parse_sample_order(std::string_view name) {
-  return value_of(kSampleOrderNames, name, "--order");
 }
 
 constexpr EnumName<LrScaling> kLrScalingNames[] = {
@@ -296,7 +276,11 @@ std::string options_to_json(const TrainOptions& options, const TaskRegistry& tas
 
 TrainOptions options_from_json(const std::string& text, const std::string& path,
                                const TaskRegistry& tasks) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  for (const Renamed& name : renamed()) {
+    if (name.kind == "option" && json.contains(name.old_name))
+      json[std::string(name.name)] = json.at(name.old_name);
+  }
   if (!json.is_object()) {
     throw error_at(path, ErrorCode::corrupt,
                    "its options are not a JSON object; it was changed by hand");

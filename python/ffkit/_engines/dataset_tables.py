@@ -10,7 +10,7 @@ import numpy as np
 
 from .._dataset import Dataset
 from .._samples import DTYPES
-from .._schema import Field
+from .._samples import Field
 
 MakeTensors: TypeAlias = Callable[[Sequence[Any]], Any]
 """From arrays of one dtype, None for null, to a column."""

@@ -46,7 +46,7 @@ class ShardSink:
         class_names: Sequence[str] = (),
         source: Mapping[str, str] | None = None,
         pixels: Pixels = "png",
-        threads: int = 1,
+        num_threads: int = 1,
         shard_size: int | str = "256M",
         zstd: int = 0,
         max_record: int | str = "256M",
@@ -56,14 +56,14 @@ class ShardSink:
     ) -> None:
         """Args: those of ffkit.Writer, except
             schema: None: each task takes it from its first sample; commit() needs equal ones.
-            threads: encoding threads in each task; 0: one for each core that the task may use.
+            num_threads: encoding threads in each task; 0: one for each core that the task may use.
 
         Raises: ValueError: an option or the schema is invalid."""
         self._dst = os.fspath(placed(dst, storage_options))
         self._split = split
         self._fields = None if schema is None else parse_schema(schema)
         self._options = writer_options(
-            pictures, pixels=pixels, threads=threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
+            pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd, max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=None,
         )  # fmt: skip
         self._job = _ffkit.ShardSink.new_job()

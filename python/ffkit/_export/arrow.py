@@ -10,7 +10,7 @@ import numpy as np
 
 from .._errors import InvalidArgumentError, UnsupportedError
 from .._samples import DTYPES
-from .._schema import Field
+from .._samples import Field
 
 
 def require_pyarrow() -> Any:

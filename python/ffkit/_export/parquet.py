@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from .._convert_options import Progress, ProgressBar, num_bytes
 from .._errors import Error, InvalidArgumentError, add_note, make_error
-from .._schema import Field
+from .._samples import Field
 from .arrow import Column, metadata_of, require_label, require_pyarrow
 
 _GROUP_BYTES = 32 << 20
@@ -60,7 +60,7 @@ def write_parquet(
     row_group_size: int,
     compression: str,
     classes: bool,
-    threads: int,
+    num_threads: int,
     progress: Progress,
 ) -> ParquetSummary:
     """See Dataset.to_parquet()."""
@@ -75,7 +75,7 @@ def write_parquet(
     out = pathlib.Path(folder)
     schema = _schema(dataset, fields)
     with _unfinished(out, stem) as unfinished:
-        writer = _Files(dataset, schema, unfinished, num_bytes("file_size", file_size), row_group_size, compression, classes, threads)
+        writer = _Files(dataset, schema, unfinished, num_bytes("file_size", file_size), row_group_size, compression, classes, num_threads)
         bar = ProgressBar(progress, "records")
         try:
             writer.write(stem, bar)
@@ -194,7 +194,7 @@ class _Files:
         group_rows: int,
         compression: str,
         with_classes: bool,
-        threads: int,
+        num_threads: int,
     ) -> None:
         self._dataset = dataset
         self._schema = schema
@@ -202,7 +202,7 @@ class _Files:
         self._file_bytes = file_bytes
         self._group_rows = group_rows
         self._compression = compression
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = num_threads or len(os.sched_getaffinity(0))
         self.notes: list[str] = []
         self._classes = self._class_names() if with_classes else []
         self._columns = [

@@ -111,7 +111,7 @@ nb::tuple remove_ids(const fs::path& data, const fs::path& file, std::vector<std
 
 void bind_copy(nb::module_& module) {
   module.def("copy", &copy, nb::arg("source"), nb::arg("destination"), nb::arg("splits"),
-             nb::arg("threads"), nb::arg("resume"), nb::arg("on_progress").none(),
+             nb::arg("num_threads"), nb::arg("resume"), nb::arg("on_progress").none(),
              nb::arg("on_note").none());
   module.def("remove_records", &remove_ids, nb::arg("data"), nb::arg("file"), nb::arg("ids"),
              nb::arg("is_file"), nb::arg("on_note").none());

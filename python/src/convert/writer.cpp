@@ -31,7 +31,7 @@ namespace {
 // From the dict that ffkit/writer.py makes.
 SampleWriterOptions writer_options_of(nb::dict options, const ImageStorage& storage) {
   SampleWriterOptions writer_options{
-      .num_threads = nb::cast<int>(options["threads"]),
+      .num_threads = nb::cast<int>(options["num_threads"]),
       .shard_bytes = nb::cast<int64_t>(options["shard_bytes"]),
       .zstd_level = nb::cast<int>(options["zstd"]),
       .max_record_bytes = nb::cast<int64_t>(options["max_record"]),

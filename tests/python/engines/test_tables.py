@@ -238,7 +238,7 @@ def test_memory_comes_back_and_a_failure_does_not_hang(tmp_path):
         offsets = pa.py_buffer(np.arange(0, 3_000_001, 10_000, np.int32))
         table = pa.table({"value": pa.Array.from_buffers(pa.binary(), 300, [None, offsets, pa.py_buffer(memory)])})
         del memory
-        sink = convert.ShardSink(tmp_path / str(fails), schema={"value": "bytes"}, max_record=20_000 if not fails else 5_000, threads=2)
+        sink = convert.ShardSink(tmp_path / str(fails), schema={"value": "bytes"}, max_record=20_000 if not fails else 5_000, num_threads=2)
         sink.begin()
         if fails:
             with pytest.raises(ffkit.Error, match="more than the limit of 5000"):

@@ -9,7 +9,7 @@ class Refused(Exception):
 
 def convert(kind, src, dst, *options):
     """In the order of the source, by two threads. Returns the notes."""
-    command = [os.environ["FFKIT_FFCONVERT"], kind, src, dst, "--order", "source", "--threads", 2, *options]
+    command = [os.environ["FFKIT_FFCONVERT"], kind, src, dst, "--order", "sequential", "--num-threads", 2, *options]
     run = subprocess.run([*map(str, command)], capture_output=True, text=True)
     if run.returncode != 0:
         raise Refused(run.stderr)

@@ -122,7 +122,7 @@ def picture(rng, mode, size=None):
 
 def converted(src, dst, split="train", **options):
     notes = []
-    ffkit.convert.beton(src, dst, order="source", progress=False, on_note=notes.append, **options)
+    ffkit.convert.beton(src, dst, order="sequential", progress=False, on_note=notes.append, **options)
     return ffkit.Dataset(dst, split), notes
 
 
@@ -198,7 +198,7 @@ def test_damage_makes_errors_or_bad_samples(tmp_path):
         damaged[at] ^= 1 << number % 8
         (tmp_path / "train.beton").write_bytes(damaged)
         try:
-            data, _ = converted(tmp_path / "train.beton", tmp_path / f"dst{number}", on_error="skip")
+            data, _ = converted(tmp_path / "train.beton", tmp_path / f"dst{number}", bad_samples="skip")
         except ffkit.Error as error:
             assert "train.beton" in str(error) or "label" in str(error)
         else:

@@ -56,7 +56,7 @@ def source(request, tmp_path_factory):
 
 def command(source, destination, order, *options):
     kind, folder = source
-    return [*map(str, [os.environ["FFKIT_FFCONVERT"], kind, folder, destination, "--order", order, "--shard-size", "1M", "--threads", 2, "--zstd", 12, *options])]
+    return [*map(str, [os.environ["FFKIT_FFCONVERT"], kind, folder, destination, "--order", order, "--shard-size", "1M", "--num-threads", 2, "--zstd", 12, *options])]
 
 
 def run(*arguments):
@@ -86,7 +86,7 @@ def kill_when(there, process):
     assert process.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("order", ["shuffled", "source"])
+@pytest.mark.parametrize("order", ["shuffle", "sequential"])
 def test_what_was_killed_goes_on(source, tmp_path, order):
     expected, destination = tmp_path / "undisturbed", tmp_path / "killed"
     run(source, expected, order)

@@ -104,7 +104,7 @@ def test_a_thousand_samples_are_those_of_litdata(tmp_path, options):
     assert count == 1100 and num_values > 13 * 1100
     assert [record["id"] for record in ffkit.Dataset(tmp_path / "data", "train")][299:301] == ["chunk-0-0.bin: 299", "chunk-0-1.bin: 0"]
     # pyarrow in place of the module.
-    ffkit.convert.litdata(tmp_path / "chunks", tmp_path / "by_pyarrow", order="source", progress=False)
+    ffkit.convert.litdata(tmp_path / "chunks", tmp_path / "by_pyarrow", order="sequential", progress=False)
     assert fingerprint(tmp_path / "by_pyarrow") == fingerprint(tmp_path / "data")
     # Shuffled, through temporary files.
     conversion_options = [os.environ["FFKIT_FFCONVERT"], "litdata", tmp_path / "chunks", tmp_path / "shuffled", "--quiet"]
@@ -157,7 +157,7 @@ def test_streams_of_older_writers_and_bodies_that_are_there_too(tmp_path):
     put(tmp_path / "stream", ROWS, table_of(ROWS, pyarrow.ipc.new_stream))
     convert(tmp_path / "stream", tmp_path / "data")
     assert compare(tmp_path / "stream", tmp_path / "data", ()) == (600, 1200)
-    ffkit.convert.litdata(tmp_path / "stream", tmp_path / "by_pyarrow", order="source", progress=False)
+    ffkit.convert.litdata(tmp_path / "stream", tmp_path / "by_pyarrow", order="sequential", progress=False)
     assert fingerprint(tmp_path / "by_pyarrow") == fingerprint(tmp_path / "data")
     # The body is read where it is there, whatever the table is.
     body = [struct.pack("<IIq", 8, 1, i) + b"s" for i in range(600)]
@@ -176,7 +176,7 @@ def both_refuse(folder, tmp_path, match):
     with pytest.raises(Refused, match=match):
         convert(folder, tmp_path / "data")
     with pytest.raises(ffkit.Error, match=match):
-        ffkit.convert.litdata(folder, tmp_path / "data", order="source", progress=False)
+        ffkit.convert.litdata(folder, tmp_path / "data", order="sequential", progress=False)
 
 
 def test_damaged_tables_are_errors_by_name(tmp_path):
@@ -205,7 +205,7 @@ def test_a_table_whose_offsets_lead_out_of_it_is_not_followed(tmp_path):
         bad[at + 8 : at + 12] = struct.pack("<i", 2**30)
         folder = put(tmp_path / f"chunks{number}", ROWS, bytes(bad))
         both_refuse(folder, tmp_path, f"chunk-0-0.bin: {256 * number}: cannot be read as an Arrow table")
-        skipped = convert(folder, tmp_path / f"data{number}", "--on-error", "skip") if number else ""
+        skipped = convert(folder, tmp_path / f"data{number}", "--bad-samples", "skip") if number else ""
         assert number == 0 or "344" in skipped
     assert [r["x"] for r in ffkit.Dataset(tmp_path / "data1", "train")] == [*range(256)]
 

@@ -58,7 +58,7 @@ def read(path, **options):
 
 def converted(src, dst, **options):
     notes = []
-    ffkit.convert.lmdb(src, dst, order="source", progress=False, on_note=notes.append, **options)
+    ffkit.convert.lmdb(src, dst, order="sequential", progress=False, on_note=notes.append, **options)
     return ffkit.Dataset(dst, ffkit.splits(dst)[0]), notes
 
 
@@ -246,7 +246,7 @@ def test_nothing_is_written_and_damage_is_an_error(tmp_path):
                 damaged[at] ^= 1 << number % 8
         (tmp_path / "src" / "data.mdb").write_bytes(damaged)
         try:
-            data, _ = converted(tmp_path / "src", tmp_path / f"dst{number}", on_error="skip")
+            data, _ = converted(tmp_path / "src", tmp_path / f"dst{number}", bad_samples="skip")
         except ffkit.Error as error:
             assert "data.mdb" in str(error) or "no sample is left" in str(error) or "src" in str(error)
         else:

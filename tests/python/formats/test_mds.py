@@ -258,7 +258,7 @@ def test_large_samples_and_other_array_types_are_bad_samples(tmp_path):
             writer.write({"x": numpy.zeros(3 if i != 2 else 5000, numpy.float32 if i != 4 else numpy.int8)})
     with pytest.raises(Refused, match="a sample may have at most 4096"):
         convert(tmp_path / "mds", tmp_path / "data", "--max-sample-bytes", "4K")
-    convert(tmp_path / "mds", tmp_path / "skipped", "--max-sample-bytes", "4K", "--on-error", "skip")
+    convert(tmp_path / "mds", tmp_path / "skipped", "--max-sample-bytes", "4K", "--bad-samples", "skip")
     assert len(ffkit.Dataset(tmp_path / "skipped", "train")) == 4
     report = (tmp_path / "skipped" / "report.jsonl").read_text()
     assert "is an array of i8, and those before are of f32" in report

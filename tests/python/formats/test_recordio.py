@@ -76,7 +76,7 @@ def write(path, records):
 
 def converted(src, dst, **options):
     notes = []
-    ffkit.convert.recordio(src, dst, order="source", progress=False, on_note=notes.append, **options)
+    ffkit.convert.recordio(src, dst, order="sequential", progress=False, on_note=notes.append, **options)
     return ffkit.Dataset(dst, "train"), notes
 
 
@@ -138,7 +138,7 @@ def test_random_damage_costs_what_it_hits(tmp_path):
     for number in range(40):
         hit = starts[1 + number] + number % 8
         (tmp_path / "a.rec").write_bytes(whole[:hit] + bytes([whole[hit] ^ 0x55]) + whole[hit + 1 :])
-        data, _ = converted(tmp_path / "a.rec", tmp_path / f"dst{number}", on_error="skip")
+        data, _ = converted(tmp_path / "a.rec", tmp_path / f"dst{number}", bad_samples="skip")
         found = [sample["image"] for sample in data]
         images = [unpack(record)[3] for record in records]
         missing = [i for i, image in enumerate(images) if image not in found]
@@ -156,5 +156,5 @@ def test_store_dct_part_and_dry_run_work(tmp_path):
     assert data.conversion["store"] == "dct" and [sample["image"] for sample in data] == [file.getvalue()] * 300
     parts = [tmp_path / f"part{i}" for i in (1, 2)]
     for i, part in enumerate(parts, 1):
-        ffkit.convert.recordio(tmp_path / "train.rec", part, order="source", part=f"{i}/2", shard_size="1M", progress=False, on_note=lambda _: None)
+        ffkit.convert.recordio(tmp_path / "train.rec", part, order="sequential", part=f"{i}/2", shard_size="1M", progress=False, on_note=lambda _: None)
     assert sum(len(ffkit.Dataset(part, "train")) for part in parts if (pathlib.Path(part) / "train").exists()) == 300

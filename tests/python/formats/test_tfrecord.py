@@ -57,7 +57,7 @@ def as_array(value):
 
 
 def test_every_feature_of_every_sample_is_that_of_the_files(files, tmp_path):
-    ffkit.convert.tfrecord(files, tmp_path / "set", label_offset=-1, order="source")
+    ffkit.convert.tfrecord(files, tmp_path / "set", label_offset=-1, order="sequential")
     train = ffkit.Dataset(tmp_path / "set", split="train")
     assert len(train) == NUM_SAMPLES
     number = 0
@@ -84,8 +84,8 @@ def test_gzip_is_the_same(files, tmp_path):
     (tmp_path / "packed").mkdir()
     for file in files.iterdir():
         (tmp_path / "packed" / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), 1))
-    ffkit.convert.tfrecord(files, tmp_path / "plain_set", order="source")
-    ffkit.convert.tfrecord(tmp_path / "packed", tmp_path / "packed_set", order="source")
+    ffkit.convert.tfrecord(files, tmp_path / "plain_set", order="sequential")
+    ffkit.convert.tfrecord(tmp_path / "packed", tmp_path / "packed_set", order="sequential")
     plain, packed = (ffkit.Dataset(tmp_path / name, split="train") for name in ("plain_set", "packed_set"))
     assert len(plain) == len(packed) == NUM_SAMPLES
     for number in range(0, NUM_SAMPLES, 7):

@@ -42,7 +42,7 @@ def jpeg(i: int) -> bytes:
 
 
 def converted(source: Path, **options: Any) -> list[dict[str, Any]]:
-    ffkit.convert.v1(source, source.with_suffix(".out"), order="source", progress=False, **options)
+    ffkit.convert.v1(source, source.with_suffix(".out"), order="sequential", progress=False, **options)
     (split,) = [path for path in source.with_suffix(".out").iterdir() if path.is_dir()]
     return list(ffkit.Dataset(split))
 
@@ -93,14 +93,14 @@ def test_a_record_that_is_no_picture_among_pictures_is_a_bad_sample(tmp_path: Pa
     with pytest.raises(ffkit.CorruptError, match="the record is not a picture, as the others are") as raised:
         converted(source)
     assert raised.value.record == 1
-    assert [row["image"] for row in converted(source, on_error="skip")] == [jpeg(0), jpeg(2)]
+    assert [row["image"] for row in converted(source, bad_samples="skip")] == [jpeg(0), jpeg(2)]
 
 
 def test_numbers_of_more_than_64_bits_are_not_zero(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [pickle.dumps((jpeg(0), number)) for number in (5, 2**70, -(2**63))])
     with pytest.raises(ffkit.UnsupportedError, match="an integer of more than 64 bits is not a value of a field"):
         converted(source)
-    assert [row["label"] for row in converted(source, on_error="skip")] == [5, -(2**63)]
+    assert [row["label"] for row in converted(source, bad_samples="skip")] == [5, -(2**63)]
     source = write_v1(tmp_path / "big" / "0.ffr", [pickle.dumps((jpeg(0), 2**70))])
     with pytest.warns(UserWarning, match="read as bytes: record 0: an integer of more than 64 bits"):
         assert [*converted(source)[0]] == ["data"]
@@ -112,14 +112,14 @@ def test_a_record_of_another_payload_is_a_bad_sample(tmp_path: Path) -> None:
     with pytest.raises(ffkit.CorruptError, match="a pickle of 3 values, and the others are pickles of image, label") as raised:
         converted(source)
     assert raised.value.record == 3
-    assert len(converted(source, on_error="skip")) == 3
+    assert len(converted(source, bad_samples="skip")) == 3
 
 
 def test_a_file_of_another_payload_is_named(tmp_path: Path) -> None:
     for name in ("0", "1", "2"):
         write_v1(tmp_path / "train" / f"{name}.ffr", [b"plain"] if name == "1" else [pickle.dumps((jpeg(1), 1))])
     with pytest.warns(UserWarning, match=r"1\.ffr: its records are bytes, as in 1 of 3 files; all files are read as pickles of image, label"):
-        assert [row["label"] for row in converted(tmp_path / "train", on_error="skip")] == [1, 1]
+        assert [row["label"] for row in converted(tmp_path / "train", bad_samples="skip")] == [1, 1]
 
 
 def test_what_is_no_plain_value_is_said(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_what_becomes_bytes_is_said(tmp_path: Path, record: bytes, said: str) ->
 @pytest.mark.parametrize("first", [b"", b'{"a": 1}', pickle.dumps((jpeg(1), 1))[:-9], pickle.dumps((jpeg(1), None))])
 def test_one_odd_record_does_not_make_all_bytes(tmp_path: Path, first: bytes) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [first, *(pickle.dumps((jpeg(i), i)) for i in range(3))])
-    rows = converted(source, on_error="skip")
+    rows = converted(source, bad_samples="skip")
     assert [row["label"] for row in rows][-3:] == [0, 1, 2]
     source = write_v1(tmp_path / "blobs" / "0.ffr", [b"x", jpeg(1), b"y", b"z"])
     assert [row["data"] for row in converted(source)] == [b"x", jpeg(1), b"y", b"z"]
@@ -183,4 +183,4 @@ def test_a_json_file_among_others_is_named(tmp_path: Path) -> None:
     for name in ("0", "1", "2"):
         write_v1(tmp_path / "train" / f"{name}.ffr", [b'{"a": 1}'] if name == "1" else [pickle.dumps((jpeg(1), 1))])
     with pytest.warns(UserWarning, match=r"1\.ffr: its records are bytes \(record 0: a JSON text.*\), as in 1 of 3 files; all files are read as pickles of image, label"):
-        assert [row["label"] for row in converted(tmp_path / "train", on_error="skip")] == [1, 1]
+        assert [row["label"] for row in converted(tmp_path / "train", bad_samples="skip")] == [1, 1]

@@ -36,7 +36,7 @@ def labels_of(path: Path) -> list[int]:
 def test_labels_of_webdataset_may_be_names(tmp_path: Path) -> None:
     tar = write_tar(tmp_path / "a.tar", {"0.png": png([[1]]), "0.cls": b"dog\n", "1.png": png([[2]]), "1.cls": b"0"})
     (tmp_path / "classes").write_text("cat\ndog\n")
-    ffkit.convert.webdataset(tar, tmp_path / "out", classes=tmp_path / "classes", order="source", progress=False)
+    ffkit.convert.webdataset(tar, tmp_path / "out", classes=tmp_path / "classes", order="sequential", progress=False)
     assert labels_of(tmp_path / "out") == [1, 0]
     with pytest.raises(ffkit.Error, match="'dog', which is not a whole number; give the names of all classes, in the order of their numbers, by classes"):
         ffkit.convert.webdataset(tar, tmp_path / "none", progress=False)
@@ -47,7 +47,7 @@ def test_labels_of_webdataset_may_be_names(tmp_path: Path) -> None:
 
 def test_labels_of_webdataset_may_be_in_json(tmp_path: Path) -> None:
     tar = write_tar(tmp_path / "a.tar", {"0.jfif": png([[1]]), "0.json": b'{"a": NaN, "class": 3}', "1.jfif": png([[2]]), "1.json": b'{"class": "4"}'})
-    ffkit.convert.webdataset(tar, tmp_path / "out", label_key="class", order="source", progress=False)
+    ffkit.convert.webdataset(tar, tmp_path / "out", label_key="class", order="sequential", progress=False)
     assert labels_of(tmp_path / "out") == [3, 4]
     assert "image" in ffkit.Dataset(tmp_path / "out", "train").schema
     with pytest.raises(ffkit.Error, match="has no member 'label', which label_key names"):

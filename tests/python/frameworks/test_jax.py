@@ -10,6 +10,7 @@ import pytest
 
 import conftest
 import ffkit
+from conftest import by_topic
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "python"
 
@@ -27,7 +28,7 @@ def dataset(data):
 
 
 def make_loader(dataset, **options):
-    return ffkit.Loader(dataset, 8, **({"image": ffkit.Resize((64, 64)), "layout": "nhwc", "num_threads": 1, "arrays": "numpy"} | options))
+    return ffkit.Loader(dataset, 8, **by_topic(**{"image": ffkit.Resize((64, 64)), "layout": "nhwc", "num_threads": 1, "arrays": "numpy"} | options))
 
 
 def test_trees(dataset):

@@ -190,7 +190,7 @@ def test_predictions_may_be_whole_batches(data):
 
     _, val = dict_loaders(data)
     images = torch.cat([batch["image"].clone() for batch in val])
-    for loader in (tuple_loaders(data)[1], ffkit.Loader(ffkit.Dataset(data, "val"), 8, image=VAL, order="sequential", tail="exact", num_threads=1, copy=True)):
+    for loader in (tuple_loaders(data)[1], ffkit.Loader(ffkit.Dataset(data, "val"), 8, image=VAL, order="sequential", tail="exact", num_threads=1, memory=ffkit.Memory(copy=True))):
         kept = lightning.Trainer(**QUIET).predict(Echo(), loader)
         assert torch.equal(torch.cat([one["image"] if isinstance(one, dict) else one[0] for one in kept]), images)
 
@@ -249,7 +249,7 @@ def test_data_module(data):
     module.batch_size = 4  # as Lightning's Tuner does
     assert len(module.train_dataloader()) == 16
     batch = next(iter(ffkit.lightning.DataModule(data, 8, eval_image=VAL, fields={"id": ffkit.TextField("id")}).predict_dataloader()))
-    assert sorted(batch) == ["id", "image", "label"] and json.dumps(batch["id"])
+    assert sorted(batch.keys()) == ["id", "image", "label"] and json.dumps(batch["id"])
 
 
 def test_ranks_that_hold_one_model_load_the_same(data):

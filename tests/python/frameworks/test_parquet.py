@@ -104,7 +104,7 @@ def check(record, expected):
 
 
 def test_every_column_of_every_sample_is_that_of_the_files(files, tmp_path):
-    ffkit.convert.parquet(files, tmp_path / "set", order="source")
+    ffkit.convert.parquet(files, tmp_path / "set", order="sequential")
     read = datasets.load_dataset("parquet", data_files=sorted(map(str, files.glob("data/train-*"))), split="train", cache_dir=str(tmp_path / "cache"))
     read = read.cast_column("image", datasets.Image(decode=False)).cast_column("views", datasets.Sequence(datasets.Image(decode=False)))
     train = ffkit.Dataset(tmp_path / "set", split="train")
@@ -117,7 +117,7 @@ def test_every_column_of_every_sample_is_that_of_the_files(files, tmp_path):
     assert len(ffkit.Dataset(tmp_path / "set", split="val")) == 40
 
 
-@pytest.mark.parametrize("order", ["source", "shuffled"])
+@pytest.mark.parametrize("order", ["sequential", "shuffle"])
 def test_the_program_reads_them_by_its_module(files, tmp_path, order):
     ffkit.convert.parquet(files, tmp_path / "set", order=order)
     done = subprocess.run([os.environ["FFKIT_FFCONVERT"], "parquet", files, tmp_path / "other", "--order", order], capture_output=True, text=True)
@@ -157,7 +157,7 @@ def write(path, columns, features=None, **options):
 def converted(src, dst, **options):
     """The splits by name, and the notes."""
     notes = []
-    ffkit.convert.parquet(src, dst, order="source", on_note=notes.append, **options)
+    ffkit.convert.parquet(src, dst, order="sequential", on_note=notes.append, **options)
     return {split: ffkit.Dataset(dst, split=split) for split in ffkit.splits(dst)}, " ".join(notes)
 
 
@@ -292,7 +292,7 @@ def test_paths_without_bytes_are_refused(tmp_path):
     images = pyarrow.array([{"bytes": None, "path": str(tmp_path / f"{i}.jpg")} for i in range(3)], images.type)
     write(tmp_path / "b.parquet", {"image": images, "label": [0, 1, 0]}, CATS)
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "b.parquet"), split="train", cache_dir=str(tmp_path / "cache"))
-    ffkit.convert.from_torch(rows, tmp_path / "taken", order="source", progress=False)
+    ffkit.convert.from_torch(rows, tmp_path / "taken", order="sequential", progress=False)
     assert [bytes(record["image"]) for record in ffkit.Dataset(tmp_path / "taken", "train")] == [picture(i) for i in range(3)]
 
 
@@ -371,7 +371,7 @@ def test_plain_columns(tmp_path):
     })  # fmt: skip
     pyarrow.parquet.write_table(rows, tmp_path / "plain.parquet")
     notes = []
-    ffkit.convert.parquet(tmp_path / "plain.parquet", tmp_path / "set", order="source", on_note=notes.append)
+    ffkit.convert.parquet(tmp_path / "plain.parquet", tmp_path / "set", order="sequential", on_note=notes.append)
     assert any("'price' (decimal numbers)" in note for note in notes)
     for number, record in enumerate(ffkit.Dataset(tmp_path / "set", split="train")):
         assert bytes(record["image"]) == picture(number)
@@ -388,15 +388,15 @@ def test_the_largest_sample_counts_lists(tmp_path):
     rows = {"x": [1, 2, 3, 4], "texts": [["a"], ["b" * 700] * 2, [], ["c"]], "numbers": [[1], [2], list(range(200)), []]}
     pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "set.parquet")
     with pytest.raises(ffkit.Error, match="has 1408 bytes, but a sample may have at most 1024"):
-        ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024)
-    ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="source", max_sample_bytes=1024, on_error="skip")
+        ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024)
+    ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024, bad_samples="skip")
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]
 
 
 @pytest.mark.parametrize("by_files", [1, 2, "auto"])
 def test_groups_of_files_give_the_same_records(files, tmp_path, by_files):
-    ffkit.convert.parquet(files, tmp_path / "all", order="source")
-    ffkit.convert.parquet(files, tmp_path / "groups", order="source", by_files=by_files)
+    ffkit.convert.parquet(files, tmp_path / "all", order="sequential")
+    ffkit.convert.parquet(files, tmp_path / "groups", order="sequential", by_files=by_files)
     for split in ("train", "val"):
         at_once, by_groups = (ffkit.Dataset(tmp_path / name, split=split) for name in ("all", "groups"))
         assert at_once.schema == by_groups.schema and list(at_once.classes) == list(by_groups.classes)

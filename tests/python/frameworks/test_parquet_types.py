@@ -30,14 +30,14 @@ def test_names_of_hugging_face_mean_what_they_mean_there(tmp_path):
     })
     rows = {"feature": [0.5, 1.5], "label": [0, 1], "kinds": [[2], []]}
     datasets.Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "a.parquet")
-    ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="source")
+    ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="sequential")
     dataset = ffkit.Dataset(tmp_path / "set", split="train")
     assert dataset.classes == ["cat", "dog"]
     assert dataset.source["classes of kinds"] == '["x","y","z"]'
     assert [r["feature"] for r in dataset] == [0.5, 1.5]
     tensors = pyarrow.FixedShapeTensorArray.from_numpy_ndarray(numpy.arange(12, dtype=numpy.float32).reshape(2, 2, 3))
     pyarrow.parquet.write_table(pyarrow.table({"t": tensors}), tmp_path / "b.parquet")
-    ffkit.convert.parquet(tmp_path / "b.parquet", tmp_path / "tensors", order="source")
+    ffkit.convert.parquet(tmp_path / "b.parquet", tmp_path / "tensors", order="sequential")
     assert [r["t"].tolist() for r in ffkit.Dataset(tmp_path / "tensors", split="train")] == numpy.arange(12).reshape(2, 2, 3).tolist()
 
 
@@ -68,7 +68,7 @@ def test_types_that_differ_are_refused_by_both_names(tmp_path):
         folder.mkdir()
         for i, values in enumerate(arrays):
             pyarrow.parquet.write_table(pyarrow.table({"t": values, "n": [i]}), folder / f"train-{i}.parquet")
-        ffkit.convert.parquet(folder, tmp_path / f"set {turn}", order="source")
+        ffkit.convert.parquet(folder, tmp_path / f"set {turn}", order="sequential")
         assert [r["t"] for r in ffkit.Dataset(tmp_path / f"set {turn}", split="train")] == [a[0] for a in arrays]
 
 
@@ -85,7 +85,7 @@ def test_a_list_of_fixed_size_means_nothing_without_one_of_its_items(tmp_path):
         "boxes": pyarrow.array([[good, [1.0, None, 3.0, 4.0]], [], None], pyarrow.list_(box)),
         "of one": pyarrow.array([{"a": [1.0, None], "b": [3.0, 4.0]}, None, None], pyarrow.struct([("a", pair), ("b", pair)])),
     }), tmp_path / "a.parquet")  # fmt: skip
-    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="source")
+    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="sequential")
     assert summary.splits[0].num_records == 3 and summary.reported == {"left out of its record": 6}
     records = list(ffkit.Dataset(tmp_path / "set", split="train"))
     assert [None if r["xy"] is None else r["xy"].tolist() for r in records] == [[1, 2], None, None]
@@ -109,7 +109,7 @@ def test_an_empty_list_of_nothing_is_an_empty_list(tmp_path, turn):
     (tmp_path / "src").mkdir()
     for number, table in enumerate(tables[::turn]):
         pyarrow.parquet.write_table(table, tmp_path / "src" / f"train-{number}.parquet")
-    summary = ffkit.convert.parquet(tmp_path / "src", tmp_path / "set", order="source")
+    summary = ffkit.convert.parquet(tmp_path / "src", tmp_path / "set", order="sequential")
     assert summary.reported == {"left out of its record": 5}
 
     def plain(value):
@@ -151,7 +151,7 @@ def test_nulls_in_lists_cost_their_items(tmp_path):
         "lists": lists,
     }), tmp_path / "a.parquet")  # fmt: skip
     notes = []
-    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="source", on_note=notes.append)
+    summary = ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "set", order="sequential", on_note=notes.append)
     assert summary.splits[0].num_skipped == 0
     assert summary.reported == {"left out of its record": 17}
     assert any("17 bad items were left out of their records" in note for note in notes)
@@ -167,6 +167,6 @@ def test_nulls_in_lists_cost_their_items(tmp_path):
         assert boxes == [[box], [other], None, []], name
         assert labels == [[1], [4], None, []], name
     # A column that is not taken costs nothing.
-    ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "boxes", order="source", columns=["structs/box"])
+    ffkit.convert.parquet(tmp_path / "a.parquet", tmp_path / "boxes", order="sequential", columns=["structs/box"])
     boxes = [r["structs/box"] for r in ffkit.Dataset(tmp_path / "boxes", split="train")]
     assert boxes[0].tolist() == [box, other] and boxes[3].tolist() == [box]

@@ -32,7 +32,7 @@ def dataset(count, mode=None, stored="RGB"):
 
 def converted(src, dst, **options):
     notes = []
-    ffkit.convert.parquet(src, dst, on_note=notes.append, order="source", **options)
+    ffkit.convert.parquet(src, dst, on_note=notes.append, order="sequential", **options)
     return notes
 
 
@@ -108,7 +108,7 @@ def test_grey_pictures(tmp_path, stored):
         compare(ffkit.Dataset(tmp_path / str(i), "train"), source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ffkit.convert.from_torch(source, tmp_path / "torch", order="source")
+        ffkit.convert.from_torch(source, tmp_path / "torch", order="sequential")
     compare(ffkit.Dataset(tmp_path / "torch", "train"), source)
 
 

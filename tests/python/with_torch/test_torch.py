@@ -14,15 +14,16 @@ import epoch_cases
 import ffkit
 import ffkit.torch
 from conftest import files_of
+from conftest import by_topic
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 8, "image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2, "tail": "exact"} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 8, "image": ffkit.RandomResizedCrop(16, flip_probability=0.5), "num_threads": 2, "tail": "exact"} | options))
 
 
 @pytest.mark.parametrize("case", epoch_cases.CASES)
 def test_tensors_have_the_values_of_arrays(ds, case):
-    options = epoch_cases.arguments(case, ds)
+    options = by_topic(**epoch_cases.arguments(case, ds))
     for batch, dlpack in zip(ffkit.Loader(ds, **options), ffkit.Loader(ds, **options, arrays="dlpack")):
         for name, value in batch.items():
             if isinstance(value, list):
@@ -136,7 +137,7 @@ def test_transforms_of_weights_are_taken_as_they_are(ds):
         for image, index in zip(batch["image"], batch.record_indices):
             expected = preset(PIL.Image.open(io.BytesIO(ds[int(index)]["image"])))
             assert (image - expected).abs().max() < 0.1
-    with pytest.raises(ValueError, match="dtype must be left out"):
+    with pytest.raises(ValueError, match="say all of the picture"):
         make(ds, image=same, dtype="f16")
     with pytest.raises(ffkit.UnsupportedError, match="SemanticSegmentation in these transforms has no exact counterpart"):
         make(ds, image=torchvision.models.segmentation.FCN_ResNet50_Weights.DEFAULT.transforms())
@@ -301,12 +302,12 @@ def test_image_folder_by_torchs_workers(tmp_path):
 
 def test_fake_data(tmp_path):
     fake = torchvision.datasets.FakeData(12, (3, 16, 18), 3)
-    ffkit.convert.from_torch(fake, tmp_path / "pictures", order="source", num_workers=1)
+    ffkit.convert.from_torch(fake, tmp_path / "pictures", order="sequential", num_workers=1)
     for sample, (picture, label) in zip(ffkit.Dataset(tmp_path / "pictures", "train"), fake, strict=True):
         assert numpy.array_equal(ffkit.decode_image(sample["image"]), numpy.asarray(picture)) and sample["label"] == label
     # Transforms of the data set make tensors, which are stored as they are.
     tensors = torchvision.datasets.FakeData(4, (3, 16, 18), 3, transform=transforms.ToTensor())
-    ffkit.convert.from_torch(tensors, tmp_path / "tensors", order="source")
+    ffkit.convert.from_torch(tensors, tmp_path / "tensors", order="sequential")
     for sample, (tensor, _) in zip(ffkit.Dataset(tmp_path / "tensors", "train"), tensors, strict=True):
         assert torch.equal(torch.from_numpy(sample["image"]), tensor)
 

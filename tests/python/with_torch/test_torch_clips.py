@@ -13,6 +13,7 @@ from torchvision.transforms.v2 import functional as F
 
 import ffkit
 from view_samples import encoded
+from conftest import by_topic
 
 COUNTS = [12, 9, 30, 5, 17, 8, 12, 21]  # frames of each video
 SIZE = (40, 48)
@@ -49,7 +50,7 @@ def _fields(**options: Any) -> dict[str, Any]:
 
 
 def _loader(data: ffkit.Dataset, batch_size: int = len(COUNTS), *, fields: dict[str, Any], **options: Any) -> ffkit.Loader:
-    return ffkit.Loader(data, batch_size, image=None, fields=fields, **{"order": "sequential", "seed": 11, "arrays": "numpy", **options})
+    return ffkit.Loader(data, batch_size, **by_topic(image=None, fields=fields, **{"order": "sequential", "seed": 11, "arrays": "numpy", **options}))
 
 
 def test_all_frames_get_torchvisions_crop(data: ffkit.Dataset) -> None:
@@ -124,7 +125,7 @@ def test_clips_of_webdatasets(tmp_path: pathlib.Path) -> None:
                 tar.add(tmp_path / "one", name)
     with pytest.raises(ffkit.InvalidArgumentError, match="has no member for field '.*', which other samples have; complete it, .* frames of a video, make them one list with numbered_frames=True"):
         ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "refused")
-    ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "data", numbered_frames=True, order="source")
+    ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "data", numbered_frames=True, order="sequential")
     data = ffkit.Dataset(tmp_path / "data", "train")
     assert {"frames", "mask/frames"} <= set(data.schema)
     for i, video in enumerate(VIDEOS):

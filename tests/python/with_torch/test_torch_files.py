@@ -28,7 +28,7 @@ def folder(tmp_path):
 def converted(dataset, dst):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ffkit.convert.from_torch(dataset, dst, order="source")
+        ffkit.convert.from_torch(dataset, dst, order="sequential")
     return ffkit.Dataset(dst, "train"), [str(warning.message) for warning in caught]
 
 

@@ -13,6 +13,7 @@ from torchvision.transforms.v2 import functional as F
 import ffkit
 import ffkit.torch
 from view_samples import SIZES, samples, tv_inputs, written
+from conftest import by_topic
 
 SIZE = (70, 90)  # height, width of batches
 FILL = (10, 200, 30)
@@ -316,7 +317,7 @@ def test_a_compose_does_not_depend_on_threads_or_other_steps(data: ffkit.Dataset
     fields = {"mask": ffkit.MaskField("mask"), "boxes": ffkit.BoxesField(), "labels": ffkit.BoxRowsField("labels")}
 
     def epoch(**options: object) -> list:
-        return [{**batch, "geometry": batch.geometry("a")} for batch in ffkit.Loader(data, 3, views=views, fields=fields, seed=4, **options)]
+        return [{**batch, "geometry": batch.geometry("a")} for batch in ffkit.Loader(data, 3, **by_topic(views=views, fields=fields, seed=4, **options))]
 
     first = epoch(num_threads=1)
     for other in (epoch(num_threads=2), epoch(num_threads=5)):
@@ -393,7 +394,7 @@ def test_transforms_of_v2_become_a_compose() -> None:
          ffkit.Compose([ffkit.RandomRotation((-10.0, 10.0), "bilinear"), ffkit.RandomAffine((5.0, 20.0), (0.1, 0.2), (0.8, 1.5), (1.0, 2.0, 3.0, 4.0)),
                         ffkit.RandomResizedCrop(64, flip_probability=0.0, scaled_decode=False)])),
         ([v2.Resize(256), v2.RandomCrop(224), v2.RandomVerticalFlip(0.2), v2.RandomPerspective(0.3, 0.4)],
-         ffkit.Compose([ffkit.ResizeShortSide(256), ffkit.RandomCrop(224, flip_probability=0.0), ffkit.RandomVerticalFlip(0.2), ffkit.RandomPerspective(0.3, 0.4)])),
+         ffkit.Compose([ffkit.Resize(256), ffkit.RandomCrop(224, flip_probability=0.0), ffkit.RandomVerticalFlip(0.2), ffkit.RandomPerspective(0.3, 0.4)])),
         ([v2.RandomShortestSize([480, 512], 800), v2.Pad((1, 2)), v2.CenterCrop(100)],
          ffkit.Compose([ffkit.RandomShortestSize((480, 512), 800), ffkit.Pad((1, 2, 1, 2)), ffkit.CenterCrop(100)])),
         ([v2.Resize(256), v2.CenterCrop(224)], ffkit.ResizeCenterCrop(256, 224)),
@@ -406,7 +407,7 @@ def test_transforms_of_v2_become_a_compose() -> None:
 
 def test_the_short_side_is_torchvisions(data: ffkit.Dataset) -> None:
     for size, max_size in ((50, None), (50, 90), (31, 33)):
-        batch = _batch(data, [ffkit.ResizeShortSide(size, max_size), ffkit.FixedSizeCrop((320, 320), FILL)])
+        batch = _batch(data, [ffkit.Resize(size, max_size=max_size), ffkit.FixedSizeCrop((320, 320), FILL)])
         for i, sample in enumerate(samples()):
             made = []
             for one in tv_inputs(sample):

@@ -12,6 +12,7 @@ from torchvision import tv_tensors
 from torchvision.transforms.v2 import functional as F
 
 import ffkit
+from conftest import by_topic
 
 SIZES = [(97, 61), (64, 64), (40, 120), (150, 149)]  # width, height
 pycocotools = pytest.importorskip("pycocotools.mask")
@@ -67,7 +68,7 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> tuple[ffkit.Dataset, list[
         masks.append([_pixels(one["segmentation"], width, height) for one in own])
         annotations += [{"id": len(annotations) + k, "image_id": i, **one} for k, one in enumerate(own)]
     (folder / "coco/annotations/instances_train.json").write_text(json.dumps({"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "x"}]}))
-    ffkit.convert.coco(folder / "coco", folder / "data", segmentation="masks", order="source")
+    ffkit.convert.coco(folder / "coco", folder / "data", segmentation="masks", order="sequential")
     return ffkit.Dataset(folder / "data", "train"), masks
 
 
@@ -85,7 +86,7 @@ def test_stored_runs_are_pycocotools_pixels(coco: tuple[ffkit.Dataset, list[list
 
 def _loader(data: ffkit.Dataset, image: Any, *, padded: bool = False, min_size: float = 0, batch_size: int = 4, **options: Any) -> ffkit.Loader:
     fields = {"boxes": ffkit.BoxesField(padded=padded, max_boxes=8, min_size=min_size), "masks": ffkit.InstanceMasksField()}
-    return ffkit.Loader(data, batch_size, **{"image": image, "label_field": None, "fields": fields, "order": "sequential", "seed": 3, **options})
+    return ffkit.Loader(data, batch_size, **by_topic(**{"image": image, "label_field": None, "fields": fields, "order": "sequential", "seed": 3, **options}))
 
 
 def test_masks_follow_crops_as_torchvisions(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
@@ -147,7 +148,7 @@ def test_each_copy_has_its_masks(coco: tuple[ffkit.Dataset, list[list[np.ndarray
 
 def test_masks_are_cut_with_padded_pictures(coco: tuple[ffkit.Dataset, list[list[np.ndarray]]]) -> None:
     data, masks = coco
-    steps = ffkit.Compose([ffkit.ResizeShortSide(40, 90), ffkit.PadToLargest(128, multiple=8)])
+    steps = ffkit.Compose([ffkit.Resize(40, max_size=90), ffkit.PadToLargest(128, multiple=8)])
     for padded in (False, True):
         for batch in _loader(data, steps, padded=padded, batch_size=2):
             height, width = batch["image"].shape[2:]

@@ -148,7 +148,7 @@ def test_to_device_takes_a_data_loader(ds):
 
 
 def test_on_the_cpu_no_batch_is_held_for_nothing(ds):
-    loader = ffkit.Loader(ds, 8, image=ffkit.Resize((80, 80)), held_batches=1, num_threads=1)
+    loader = ffkit.Loader(ds, 8, image=ffkit.Resize((80, 80)), memory=ffkit.Memory(held_batches=1), num_threads=1)
     held = 0
     for batch in ffkit.torch.to_device(loader, "cpu"):
         held = max(held, loader._loader.num_held())

@@ -11,6 +11,7 @@ from PIL import Image
 
 import ffkit
 import ffkit.convert
+from conftest import by_topic
 
 IDS = np.array([[0, 1, 2, 255], [15, 15, 0, 7], [3, 3, 3, 3]], np.uint8)
 
@@ -89,7 +90,7 @@ def test_voc_goes_over_in_three_lines(tmp_path: pathlib.Path) -> None:
         palette(IDS + number).save(root / f"SegmentationClass/{name}.png")
 
     voc = torchvision.datasets.VOCSegmentation(tmp_path, "2012", "train")
-    ffkit.convert.from_torch(voc, tmp_path / "dst", fields=("image", "mask"), order="source", progress=False)
+    ffkit.convert.from_torch(voc, tmp_path / "dst", fields=("image", "mask"), order="sequential", progress=False)
     loader = ffkit.Loader(ffkit.Dataset(tmp_path / "dst", "train"), 2, image=ffkit.Resize((3, 4)), label_field=None, fields={"mask": ffkit.MaskField("mask")}, order="sequential")
 
     masks = next(iter(loader))["mask"].numpy()
@@ -117,7 +118,7 @@ ANNOTATIONS = {
 
 
 def load(data: ffkit.Dataset, fields: dict, **options: object) -> ffkit.Batch:
-    return next(iter(ffkit.Loader(data, 4, image=ffkit.Resize((8, 8)), label_field=None, fields=fields, order="sequential", **options)))
+    return next(iter(ffkit.Loader(data, 4, **by_topic(image=ffkit.Resize((8, 8)), label_field=None, fields=fields, order="sequential", **options))))
 
 
 def test_null_annotations_load_where_it_is_asked_for(half_labelled: ffkit.Dataset) -> None:

@@ -13,6 +13,7 @@ from torchvision.transforms import v2
 import ffkit
 import ffkit.convert
 import ffkit.torch
+from conftest import by_topic
 
 # What ffkit leaves out, which it refuses: pixels are Pillow's, which has neither.
 LEFT_OUT = {"antialias", "inplace", "padding_mode"}
@@ -54,7 +55,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> ffkit.Dataset:
 
 
 def first(data: ffkit.Dataset, image: object, **options: object) -> np.ndarray:
-    with ffkit.Loader(data, 24, image=image, dtype="u8", order="sequential", arrays="numpy", **options) as loader:
+    with ffkit.Loader(data, 24, image=ffkit.ImageOptions(image, dtype="u8"), order="sequential", arrays="numpy", **options) as loader:
         return next(iter(loader))["image"]
 
 
@@ -68,7 +69,7 @@ def test_one_number_of_resize_is_the_short_side(data: ffkit.Dataset) -> None:
     ):
         expected = np.asarray(v2.CenterCrop(48)(theirs(picture))).transpose(2, 0, 1)
         assert (first(data, ffkit.Compose([*ours, ffkit.CenterCrop(48)]))[0] == expected).all()
-    for alone in (ffkit.Resize(64), ffkit.Compose([ffkit.Resize(64)]), ffkit.ResizeShortSide(64)):
+    for alone in (ffkit.Resize(64), ffkit.Compose([ffkit.Resize(64)]), ffkit.Resize(64)):
         with pytest.raises(ValueError, match=r"Resize\(\(64, 64\)\)"):
             first(data, alone)
     with pytest.raises(ValueError, match=r"Resize\(\(64, 64\)\)"):
@@ -110,7 +111,7 @@ def test_a_crop_pads_only_where_it_is_asked_for(data: ffkit.Dataset) -> None:
 ])  # fmt: skip
 def test_former_calls_are_refused_with_the_parameters(data: ffkit.Dataset, call: object, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        ffkit.Loader(data, 4, **{"image": ffkit.Resize((8, 8)), **call()})
+        ffkit.Loader(data, 4, **by_topic(**{"image": ffkit.Resize((8, 8)), **call()}))
 
 
 @pytest.mark.parametrize("colours", [v2.ColorJitter(contrast=(1.5, 1.5)), v2.GaussianBlur(9, (2.0, 2.0)), v2.RandomEqualize(1.0), v2.RandomAutocontrast(1.0)])

@@ -11,6 +11,7 @@ import torch
 
 import ffkit
 import ffkit.torch
+from conftest import by_topic
 
 
 class HostAllocator:
@@ -80,7 +81,7 @@ def host(monkeypatch):
 
 
 def make(ds, **options):
-    return ffkit.Loader(ds, **{"batch_size": 2, "image": ffkit.RandomResizedCrop(80, flip_probability=0.5), "num_threads": 2, "tail": "exact"} | options)
+    return ffkit.Loader(ds, **by_topic(**{"batch_size": 2, "image": ffkit.RandomResizedCrop(80, flip_probability=0.5), "num_threads": 2, "tail": "exact"} | options))
 
 
 def test_a_batch_lives_until_it_is_copied(ds, host):

@@ -18,6 +18,7 @@ from torchvision.transforms.v2 import functional as F
 import ffkit
 import ffkit.torch
 from view_samples import SIZES, encoded, samples, written
+from conftest import by_topic
 
 MEAN, STD = ffkit.IMAGENET_MEAN, ffkit.IMAGENET_STD
 
@@ -31,7 +32,7 @@ def _image(sample: dict) -> Image.Image:
     return Image.open(io.BytesIO(sample["image"])).convert("RGB")
 
 
-PADDED = ffkit.Compose([ffkit.ResizeShortSide(48, 90), ffkit.PadToLargest(256, multiple=32)])
+PADDED = ffkit.Compose([ffkit.Resize(48, max_size=90), ffkit.PadToLargest(256, multiple=32)])
 FIELDS = {
     "mask": ffkit.MaskField("mask"), "valid": ffkit.PixelMaskField(), "depth": ffkit.PictureField("depth", dtype="u8", layout="nhwc"),
     "boxes": ffkit.BoxesField(format="cxcywh", relative=True, min_size=0),
@@ -39,7 +40,7 @@ FIELDS = {
 
 
 def _loader(data: ffkit.Dataset, batch_size: int = len(SIZES), **options: Any) -> ffkit.Loader:
-    return ffkit.Loader(data, batch_size, **{"image": PADDED, "fields": FIELDS, "order": "sequential", "seed": 11, "tail": "exact", **options})
+    return ffkit.Loader(data, batch_size, **by_topic(**{"image": PADDED, "fields": FIELDS, "order": "sequential", "seed": 11, "tail": "exact", **options}))
 
 
 def test_a_batch_is_as_large_as_its_largest_picture(data: ffkit.Dataset) -> None:
@@ -138,7 +139,7 @@ def test_what_cannot_be_padded_is_refused(data: ffkit.Dataset) -> None:
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
             _loader(data, **options)
     with pytest.raises(ffkit.UnsupportedError, match="the picture has 72 x 45 pixels before PadToLargest, whose size is 64 x 64"):
-        next(iter(_loader(data, image=ffkit.Compose([ffkit.ResizeShortSide(48, 72), ffkit.PadToLargest(64)]))))
+        next(iter(_loader(data, image=ffkit.Compose([ffkit.Resize(48, max_size=72), ffkit.PadToLargest(64)]))))
 
 
 def test_grey_pictures_are_torchvisions(data: ffkit.Dataset) -> None:

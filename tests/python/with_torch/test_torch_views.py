@@ -12,6 +12,7 @@ from torchvision.transforms.v2 import functional as F
 
 import ffkit
 from view_samples import SCHEMA, SIZES, check, encoded, samples, tv_inputs, written
+from conftest import by_topic
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> ffkit.Dataset:
@@ -27,7 +28,7 @@ FIELDS = {
 def _batch(data: ffkit.Dataset, transform: object, **more: object) -> ffkit.Batch:
     """All samples as one batch, in their order."""
     options = ffkit.ImageOptions(transform, dtype="u8")
-    loader = ffkit.Loader(data, len(SIZES), image=options, fields=FIELDS, order="sequential", seed=11, **more)
+    loader = ffkit.Loader(data, len(SIZES), **by_topic(image=options, fields=FIELDS, order="sequential", seed=11, **more))
     return next(iter(loader))
 
 
@@ -162,7 +163,7 @@ def _all_of(batch: ffkit.Batch) -> dict:
 
 
 def _epoch(data: ffkit.Dataset, views: object = VIEWS, fields: object = VIEW_FIELDS, **options: object) -> list[dict]:
-    loader = ffkit.Loader(data, 2, views=views, fields=fields, seed=4, **options)
+    loader = ffkit.Loader(data, 2, **by_topic(views=views, fields=fields, seed=4, **options))
     return [_all_of(batch) for batch in loader]
 
 
@@ -204,11 +205,11 @@ def test_views_do_not_depend_on_threads_or_neighbours(data: ffkit.Dataset) -> No
 
 def test_views_go_on_after_a_restore(data: ffkit.Dataset) -> None:
     whole = _epoch(data, copy=True)
-    loader = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, copy=True)
+    loader = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, memory=ffkit.Memory(copy=True))
     batches = iter(loader)
     next(batches)
     state = loader.state_dict()
-    other = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, copy=True, num_threads=1)
+    other = ffkit.Loader(data, 2, views=VIEWS, fields=VIEW_FIELDS, seed=4, memory=ffkit.Memory(copy=True), num_threads=1)
     other.load_state_dict(state)
     rest = [_all_of(batch) for batch in other]
     _same(whole[1:], rest)
@@ -282,7 +283,7 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
         ({"image": None, "fields": {"mask": ffkit.MaskField("mask")}}, "has neither a picture nor a clip"),
     ):
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
-            ffkit.Loader(data, 2, **options)
+            ffkit.Loader(data, 2, **by_topic(**options))
     batch = next(iter(ffkit.Loader(data, 2)))
     with pytest.raises(ffkit.FieldNotFoundError, match="no view 'global'; there are: image"):
         batch.geometry("global")

@@ -225,7 +225,7 @@ def test_masks_and_bad_items_of_voc(tmp_path):
     text(root / f"Annotations/{names[1]}.xml", "<annotation><object></annotation>")
     with pytest.raises(ffkit.Error, match="closes <object> by </annotation>"):
         ffkit.convert.voc(root, tmp_path / "strict")
-    assert len(records(tmp_path / "skipped", "train")) == 3 if ffkit.convert.voc(root, tmp_path / "skipped", on_error="skip") else False
+    assert len(records(tmp_path / "skipped", "train")) == 3 if ffkit.convert.voc(root, tmp_path / "skipped", bad_samples="skip") else False
     (root / f"Annotations/{names[1]}.xml").unlink()
     with pytest.raises(ffkit.Error, match="1 of the 4 annotations"):
         ffkit.convert.voc(root, tmp_path / "missing")

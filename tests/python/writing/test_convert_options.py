@@ -50,16 +50,16 @@ def test_help_shows_every_option_with_its_meaning_range_and_default():
                   "Size of a shard", "1M .. 1T", "default: all that are", "jpeg_quality = 90", "1 .. 100", "dry_run = False", 'With store="smart"'):  # fmt: skip
         assert words in text, words
     assert "--" not in text
-    assert "on_error = 'fail'" in inspect.getdoc(convert.ConvertOptions) and "raw_share = 0.5" in inspect.getdoc(convert.PictureOptions)
+    assert "bad_samples = 'fail'" in inspect.getdoc(convert.ConvertOptions) and "raw_share = 0.5" in inspect.getdoc(convert.PictureOptions)
 
 
 def test_options_are_checked_before_anything_is_opened(tmp_path):
-    for options, words in (({"threads": 2000}, "threads is 2000; it must be 0 .. 1024"), ({"jpeg_quality": 0}, "jpeg_quality is 0; it must be 1 .. 100"),
+    for options, words in (({"num_threads": 2000}, "threads is 2000; it must be 0 .. 1024"), ({"jpeg_quality": 0}, "jpeg_quality is 0; it must be 1 .. 100"),
                            ({"classes_from": "val"}, "classes_from is 'val'; it must be one of train, all"), ({"part": "3/2"}, "3/2"),
                            ({"zstd_dictionary": 4096}, "zstd level as well"), ({"splits": ["a", "a"]}, "splits: 'a' is named twice")):  # fmt: skip
         with pytest.raises(ValueError, match=re.escape(words)):
             convert.folder("nowhere", tmp_path / "dst", **options)
-    for options, words in (({"threads": "many"}, "threads is 'many', expected int"), ({"thread": 1}, "there is no option 'thread'"), ({"shuffle": False}, "there is no option 'shuffle'"), ({"resume": 1}, "expected bool")):
+    for options, words in (({"num_threads": "many"}, "threads is 'many', expected int"), ({"thread": 1}, "there is no option 'thread'"), ({"shuffle": False}, "there is no option 'shuffle'"), ({"resume": 1}, "expected bool")):
         with pytest.raises(TypeError, match=words):
             convert.folder("nowhere", tmp_path / "dst", **options)
 

@@ -67,7 +67,7 @@ def test_what_is_missing_is_a_warning_and_nothing_at_all_an_error(tmp_path):
 
 def test_a_source_of_python_is_read_for_its_ids(tmp_path, notes):
     source = Numbers()
-    options = {"order": "source", "on_note": notes.append}
+    options = {"order": "sequential", "on_note": notes.append}
     convert.from_source(source, tmp_path / "a", only=["#7 of train", "#150 of train"], **options)
     assert ids_of(tmp_path / "a") == ["#7 of train", "#150 of train"]
     assert any("200 of 200 samples are read once before, for their ids" in note for note in notes)

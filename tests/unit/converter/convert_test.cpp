@@ -43,7 +43,7 @@ TEST(Convert, WritesWhatTheReaderReads) {
   }
   const Manifest manifest = Dataset::open(dir / "out", "train").manifest();
   EXPECT_EQ(manifest.source.at("kind"), "folder");
-  EXPECT_EQ(manifest.options.at("order"), "shuffled");
+  EXPECT_EQ(manifest.options.at("order"), "shuffle");
   EXPECT_THAT(manifest.created_by, HasSubstr("ffconvert "));
   EXPECT_EQ(summary.splits[0].fingerprint, manifest.fingerprint());
 }
@@ -56,7 +56,7 @@ TEST(Convert, ReportsSkippedSamples) {
   EXPECT_ERROR(convert(*source, dir / "out", {}), unsupported, .subject = sample);
   EXPECT_FALSE(fs::exists(dir / "out"));
 
-  const auto summary = convert(*source, dir / "out", {.on_error = OnError::skip});
+  const auto summary = convert(*source, dir / "out", {.bad_samples = BadSamples::skip});
   EXPECT_EQ(summary.num_skipped(), 1);
   EXPECT_EQ(summary.num_records(), 48);
   const auto line = nlohmann::json::parse(testing::read_file(dir / "out/report.jsonl"));
@@ -68,8 +68,9 @@ TEST(Convert, ReportsSkippedSamples) {
 TEST(Convert, FailsWhenNothingCanBeRead) {
   const TempDir dir;
   write_file(dir / "src/train/c/1.jpg", "text");
-  EXPECT_ERROR(convert(*open_image_folder(dir / "src"), dir / "out", {.on_error = OnError::skip}),
-               corrupt, .subject = source);
+  EXPECT_ERROR(
+      convert(*open_image_folder(dir / "src"), dir / "out", {.bad_samples = BadSamples::skip}),
+      corrupt, .subject = source);
   EXPECT_FALSE(fs::exists(dir / "out"));
 }
 

@@ -88,13 +88,13 @@ TEST_F(EarlyEndTest, AFileThatIsGoneIsToBeBroughtBack) {
   const auto gone = [] { throw Error(ErrorCode::not_found, "cannot be opened"); };
   EXPECT_THAT(fail_after(3000, gone, early_options()),
               AllOf(HasSubstr("restore the old file, then run it again with resume = true"),
-                    ::testing::Not(HasSubstr("on_error"))));
+                    ::testing::Not(HasSubstr("bad_samples"))));
   expect_that_it_can_go_on();
 }
 
 TEST_F(EarlyEndTest, TooLittleMemoryIsNoBadSample) {
   ConvertOptions options = early_options();
-  options.on_error = OnError::skip;
+  options.bad_samples = BadSamples::skip;
   const auto no_memory = [] {
     throw Error(ErrorCode::io, "there is not enough memory", {.errno_value = ENOMEM});
   };
@@ -145,7 +145,7 @@ TEST_F(EarlyEndTest, GoingOnWithAFinishedDataSetIsSuccess) {
   // Samples that were left out are in the report, not in the shards.
   const FakeSource bad(kEarlySamples, {7, 8});
   options = early_options();
-  options.on_error = OnError::skip;
+  options.bad_samples = BadSamples::skip;
   options.part = {.index = 2, .count = 2};
   convert(bad, dir_ / "out", options);
   options.resume = true;

@@ -306,7 +306,7 @@ TEST(ImageStorer, KeepsBrokenPicturesAsTheyAre) {
        {ImageStorage{.check = ImageCheck::decode}, ImageStorage{.max_resolution = 100},
         ImageStorage{.store = StoreAs::raw}}) {
     SampleBuffers buffers;
-    buffers.set_on_error(OnError::keep);
+    buffers.set_bad_samples(BadSamples::keep);
     const auto stored = ImageStorer(storage).store(half, "id", buffers);
     EXPECT_EQ(stored.bytes.data(), half.data());
     EXPECT_EQ(stored.bytes.size(), half.size());
@@ -341,12 +341,12 @@ TEST(ImageStorer, WithoutMemoryAConversionFails) {
   const Bytes jpeg = testing::jpeg_that_claims(65000, 2600);  // half a gigabyte
   std::ofstream(dir / "src/train/cat/huge.jpg", std::ios::binary)
       .write(reinterpret_cast<const char*>(jpeg.data()), std::ssize(jpeg));
-  for (const OnError on_error : {OnError::skip, OnError::keep}) {
+  for (const BadSamples bad_samples : {BadSamples::skip, BadSamples::keep}) {
     testing::expect_error_without_memory(
         400 << 20, "dst: there is not enough memory; .*give fewer num_threads", [&] {
           const auto source =
               open_image_folder(dir / "src", {.images = {.check = ImageCheck::decode}});
-          convert(*source, dir / "dst", {.num_threads = 1, .on_error = on_error});
+          convert(*source, dir / "dst", {.num_threads = 1, .bad_samples = bad_samples});
         });
   }
 }
@@ -369,7 +369,7 @@ TEST(ImageStorer, TakesEveryHardImage) {
     const bool decodes = facts["decodes"].get<bool>() || name == "bitrot.JPEG";
     if (!decodes) {
       EXPECT_THROW(fixing.store(image, "id", buffers), Error);
-      buffers.set_on_error(OnError::keep);
+      buffers.set_bad_samples(BadSamples::keep);
       EXPECT_EQ(keeping.store(image, "id", buffers).bytes.data(), image.data());
       EXPECT_EQ(buffers.problems().size(), 1U);
       continue;

@@ -14,7 +14,7 @@ namespace {
 // A split "train" of which `bad` samples are named in the report.
 void make_set(const fs::path& folder, int64_t num_samples, const std::vector<int64_t>& bad = {}) {
   convert(FakeSource(num_samples, bad, /*salt=*/num_samples), folder,
-          {.num_threads = 1, .order = RecordOrder::source, .on_error = OnError::skip});
+          {.num_threads = 1, .order = Order::sequential, .bad_samples = BadSamples::skip});
 }
 
 int64_t num_records(const fs::path& folder) {
@@ -102,7 +102,7 @@ TEST_F(MergeSourcesTest, AreNotTakenTwiceInWhateverWayTheyAreStored) {
   convert(*source({}), dir_ / "packed", {.zstd_level = 3, .zstd_dictionary_bytes = 1024});
   convert(*source({.max_resolution = 40}), dir_ / "small", {});
   convert(*open_transcoded(open_splits(dir_ / "plain"), {}), dir_ / "transcoded",
-          {.order = RecordOrder::source});
+          {.order = Order::sequential});
   for (const char* copy : {"seed", "dct", "packed", "small", "transcoded"}) {
     EXPECT_ERROR(merge_datasets(dir_ / "out", {dir_ / "plain", dir_ / copy}, {}), invalid_argument);
     EXPECT_ERROR(append_datasets(dir_ / copy, {dir_ / "plain"}, {}), invalid_argument);
@@ -110,7 +110,7 @@ TEST_F(MergeSourcesTest, AreNotTakenTwiceInWhateverWayTheyAreStored) {
   EXPECT_ERROR(append_datasets(dir_ / "small", {dir_ / "dct"}, {}), invalid_argument);
   // Of the resized ones, the shards keep the sums, also through copies.
   convert(*open_transcoded(open_splits(dir_ / "small"), {.store = StoreAs::dct}),
-          dir_ / "small-dct", {.order = RecordOrder::source});
+          dir_ / "small-dct", {.order = Order::sequential});
   EXPECT_ERROR(append_datasets(dir_ / "small-dct", {dir_ / "seed"}, {}), invalid_argument);
   EXPECT_EQ(num_records(dir_ / "small-dct"), 3);
 }
@@ -130,7 +130,7 @@ TEST_F(MergeSourcesTest, KeepSumsOfChangedPicturesAlone) {
   EXPECT_EQ(convert_to("small", {.max_resolution = 40}), dct);
   EXPECT_EQ(convert_to("raw", {.store = StoreAs::raw}), dct);
   convert(*open_transcoded(open_splits(dir_ / "dct"), {.store = StoreAs::jpeg}), dir_ / "back",
-          {.order = RecordOrder::source});
+          {.order = Order::sequential});
   EXPECT_THAT(kept_contents(ShardReader(dir_ / "back/train/shard-00000.ffr")),
               ::testing::IsEmpty());
 }

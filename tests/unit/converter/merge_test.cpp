@@ -26,7 +26,7 @@ void write_split(const fs::path& folder, const SplitSpec& spec) {
                        {.split = spec.split,
                         .schema = schema,
                         .classes = spec.classes,
-                        .options = {{"seed", spec.seed}, {"order", "source"}}},
+                        .options = {{"seed", spec.seed}, {"order", "sequential"}}},
                        {.shard_bytes = 1 << 20});
   RecordBuilder builder(schema);
   for (int64_t i = spec.first; i < spec.first + spec.num_records; ++i) {
@@ -102,7 +102,7 @@ TEST(Merge, KeepsOptionsThatAgree) {
   merge_datasets(dir / "out", {dir / "a", dir / "b"}, {});
   const auto options = Dataset::open(dir / "out", "train").manifest().options;
   EXPECT_EQ(options.count("seed"), 0U);
-  EXPECT_EQ(options.at("order"), "source");
+  EXPECT_EQ(options.at("order"), "sequential");
 }
 
 TEST(Merge, CopiesOnRequest) {

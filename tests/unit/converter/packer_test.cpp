@@ -40,14 +40,14 @@ PackProgress pack(const Source& source, const std::filesystem::path& folder,
   return result;
 }
 
-TEST(RecordOrder, IsTheSpecifiedShuffle) {
+TEST(Order, IsTheSpecifiedShuffle) {
   // Computed from README.md, "Shuffle", by a program in another language.
   const SourceSplit split{.name = "train", .num_samples = 10, .is_training = true};
   EXPECT_THAT(record_order(split, {.seed = 0}), ElementsAre(4, 9, 2, 5, 1, 7, 6, 0, 3, 8));
   EXPECT_THAT(record_order(split, {.seed = 1}), ElementsAre(9, 0, 1, 4, 8, 2, 3, 7, 6, 5));
 }
 
-TEST(RecordOrder, IsAPermutation) {
+TEST(Order, IsAPermutation) {
   const SourceSplit split{.name = "train", .num_samples = 5000, .is_training = true};
   std::vector<int64_t> order = record_order(split, {.seed = 7});
   EXPECT_FALSE(std::ranges::is_sorted(order));
@@ -55,11 +55,11 @@ TEST(RecordOrder, IsAPermutation) {
   for (int64_t i = 0; i < split.num_samples; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i);
 }
 
-TEST(RecordOrder, IsTheSourcesForOtherSplitsAndOnRequest) {
+TEST(Order, IsTheSourcesForOtherSplitsAndOnRequest) {
   const SourceSplit val{.name = "val", .num_samples = 100};
   const SourceSplit train{.name = "train", .num_samples = 100, .is_training = true};
   EXPECT_TRUE(std::ranges::is_sorted(record_order(val, {})));
-  EXPECT_TRUE(std::ranges::is_sorted(record_order(train, {.order = RecordOrder::source})));
+  EXPECT_TRUE(std::ranges::is_sorted(record_order(train, {.order = Order::sequential})));
 }
 
 TEST(Packer, WritesTheSameBytesForAnyNumberOfThreads) {
@@ -97,7 +97,7 @@ TEST(Packer, FailsWithTheFirstBadSampleInRecordOrder) {
   const FakeSource source(1000, {900, 333, 334});
   for (const int threads : {1, 2, 4}) {
     const TempDir dir;
-    const ConvertOptions options{.num_threads = threads, .order = RecordOrder::source};
+    const ConvertOptions options{.num_threads = threads, .order = Order::sequential};
     EXPECT_ERROR(pack(source, dir / "out", options), corrupt, .subject = sample);
     EXPECT_FALSE(std::filesystem::exists(dir / "out" / "manifest.json"));
   }
@@ -107,9 +107,9 @@ TEST(Packer, SkipsBadSamplesAndNamesThemInOrder) {
   const FakeSource source(1000, {900, 333, 0});
   const TempDir dir;
   std::vector<std::string> skipped;
-  const PackProgress result =
-      pack(source, dir / "out",
-           {.num_threads = 4, .order = RecordOrder::source, .on_error = OnError::skip}, &skipped);
+  const PackProgress result = pack(
+      source, dir / "out",
+      {.num_threads = 4, .order = Order::sequential, .bad_samples = BadSamples::skip}, &skipped);
   EXPECT_EQ(result.num_done, 1000);
   EXPECT_EQ(result.num_skipped, 3);
   EXPECT_THAT(skipped, ElementsAre("0 sample-0: is bad", "333 sample-333: is bad",
@@ -124,7 +124,7 @@ TEST(Packer, StopsWhenCancelled) {
   const FakeSource source(100'000);
   const TempDir dir;
   std::atomic<bool> cancel{false};
-  ConvertOptions options{.num_threads = 2, .on_error = OnError::skip, .cancel = &cancel};
+  ConvertOptions options{.num_threads = 2, .bad_samples = BadSamples::skip, .cancel = &cancel};
   try {
     pack(source, dir / "out", options, nullptr, [&](const PackProgress& progress) {
       if (progress.num_done > 500) cancel = true;
@@ -159,10 +159,10 @@ TEST(Packer, RefusesOptionsOutOfRange) {
   EXPECT_THROW(validate(ConvertOptions{.zstd_dictionary_bytes = 4096}), Error);  // without a level
   EXPECT_THROW(validate(ConvertOptions{.zstd_level = 3, .zstd_dictionary_bytes = 255}), Error);
   EXPECT_NO_THROW(validate(ConvertOptions{.zstd_level = -7, .zstd_dictionary_bytes = 256}));
-  EXPECT_THROW(parse_record_order("random"), Error);
-  EXPECT_THROW(parse_on_error("ignore"), Error);
-  EXPECT_EQ(parse_record_order(to_string(RecordOrder::source)), RecordOrder::source);
-  EXPECT_EQ(parse_on_error(to_string(OnError::skip)), OnError::skip);
+  EXPECT_THROW(parse_order("random"), Error);
+  EXPECT_THROW(parse_bad_samples("ignore"), Error);
+  EXPECT_EQ(parse_order(to_string(Order::sequential)), Order::sequential);
+  EXPECT_EQ(parse_bad_samples(to_string(BadSamples::skip)), BadSamples::skip);
 }
 
 TEST(SampleBuffers, KeepTheirContentUntilCleared) {

@@ -20,13 +20,15 @@ std::string name_of(int number) {
   return fmt::format("{:02}.jpg", number);
 }
 
-ConvertOptions part_options(OnError on_error = OnError::fail) {
-  return {
-      .num_threads = 2, .shard_bytes = 1 << 20, .order = RecordOrder::source, .on_error = on_error};
+ConvertOptions part_options(BadSamples bad_samples = BadSamples::fail) {
+  return {.num_threads = 2,
+          .shard_bytes = 1 << 20,
+          .order = Order::sequential,
+          .bad_samples = bad_samples};
 }
 
 // A source whose last sample is bad: a conversion ends there with two finished shards, and goes on
-// with OnError::skip.
+// with BadSamples::skip.
 class ChangedSourceTest : public ::testing::Test {
  protected:
   using Open = std::function<std::unique_ptr<Source>()>;
@@ -37,13 +39,13 @@ class ChangedSourceTest : public ::testing::Test {
   }
   // Everything is as it was when the conversion is refused.
   void expect_refusal(const Open& open) {
-    ConvertOptions options = part_options(OnError::skip);
+    ConvertOptions options = part_options(BadSamples::skip);
     options.resume = true;
     EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument, .subject = destination);
     EXPECT_TRUE(files_of(dir_ / "out") == begun_);
   }
   void expect_success(const Open& open) {
-    ConvertOptions options = part_options(OnError::skip);
+    ConvertOptions options = part_options(BadSamples::skip);
     options.resume = true;
     EXPECT_EQ(convert(*open(), dir_ / "out", options).num_skipped(), 1);
   }
@@ -91,7 +93,7 @@ TEST_F(ChangedSourceTest, BadPicturesThatAreGoodNowAreTold) {
   const fs::path last = dir_ / "src/cat/02.jpg";
   write_file(last, std::string(good.size(), 'x'));
   const auto open = [&] { return open_image_folder(dir_ / "src"); };
-  ConvertOptions options = part_options(OnError::skip);
+  ConvertOptions options = part_options(BadSamples::skip);
   EXPECT_EQ(convert(*open(), dir_ / "out", options).num_skipped(), 1);
   options.resume = true;
   const auto time = fs::last_write_time(last);
@@ -177,11 +179,11 @@ class FinishedSourceTest : public ::testing::Test {
   using Open = std::function<std::unique_ptr<Source>()>;
 
   void finish(const Open& open) {
-    convert(*open(), dir_ / "out", part_options(OnError::skip));
+    convert(*open(), dir_ / "out", part_options(BadSamples::skip));
     finished_ = files_of(dir_ / "out");
   }
-  ConvertSummary resume(const Open& open, OnError on_error = OnError::skip) {
-    ConvertOptions options = part_options(on_error);
+  ConvertSummary resume(const Open& open, BadSamples bad_samples = BadSamples::skip) {
+    ConvertOptions options = part_options(bad_samples);
     options.resume = true;
     return convert(*open(), dir_ / "out", options);
   }
@@ -255,19 +257,19 @@ TEST_F(FinishedSourceTest, SamplesThatWereLeftOutAreNoErrorsThatStopIt) {
   const auto open = [&] { return open_image_folder(dir_ / "src"); };
   finish(open);
   expect_success(open);
-  EXPECT_ERROR(resume(open, OnError::fail), invalid_argument);
+  EXPECT_ERROR(resume(open, BadSamples::fail), invalid_argument);
 }
 
 TEST_F(FinishedSourceTest, SamplesThatWereKeptAlthoughBadFitNothingElse) {
   write_file(dir_ / "src/train/cat/a.jpg", jpeg_picture(1));
   write_file(dir_ / "src/train/cat/b.jpg", "no picture");
   const auto open = [&] { return open_image_folder(dir_ / "src"); };
-  ConvertOptions options = part_options(OnError::keep);
+  ConvertOptions options = part_options(BadSamples::keep);
   convert(*open(), dir_ / "out", options);
   options.resume = true;
   EXPECT_TRUE(convert(*open(), dir_ / "out", options).was_finished);
-  for (const OnError on_error : {OnError::fail, OnError::skip}) {
-    options.on_error = on_error;
+  for (const BadSamples bad_samples : {BadSamples::fail, BadSamples::skip}) {
+    options.bad_samples = bad_samples;
     EXPECT_ERROR(convert(*open(), dir_ / "out", options), invalid_argument);
   }
 }
@@ -377,18 +379,18 @@ TEST(Parts, OfSourcesThatDifferAreRefused) {
 TEST(Parts, MayDifferInOnErrorUnlessBadSamplesAreKeptHereAndLeftOutThere) {
   const TempDir dir;
   const FakeSource source(4000);
-  const auto make = [&](int64_t index, OnError on_error) {
-    ConvertOptions options = part_options(on_error);
+  const auto make = [&](int64_t index, BadSamples bad_samples) {
+    ConvertOptions options = part_options(bad_samples);
     options.part = {.index = index, .count = 3};
-    const fs::path part = dir / fmt::format("{}-{}", index, to_string(on_error));
+    const fs::path part = dir / fmt::format("{}-{}", index, to_string(bad_samples));
     convert(source, part, options);
     return part;
   };
-  const fs::path fail = make(1, OnError::fail);
-  const fs::path skip = make(2, OnError::skip);
-  EXPECT_ERROR(merge_datasets(dir / "merged", {fail, skip, make(3, OnError::keep)}, {}),
+  const fs::path fail = make(1, BadSamples::fail);
+  const fs::path skip = make(2, BadSamples::skip);
+  EXPECT_ERROR(merge_datasets(dir / "merged", {fail, skip, make(3, BadSamples::keep)}, {}),
                invalid_argument);
-  merge_datasets(dir / "merged", {fail, skip, make(3, OnError::skip)}, {});
+  merge_datasets(dir / "merged", {fail, skip, make(3, BadSamples::skip)}, {});
   const Dataset merged = Dataset::open(dir / "merged", "train");
   for (const auto& [name, unused] : merged.manifest().options) {
     EXPECT_FALSE(name.starts_with("part")) << name;
@@ -405,7 +407,7 @@ TEST(Parts, WithoutAFingerprintAreRefused) {
     convert(FakeSource(3000), parts.back(), options);
     Manifest manifest = read_manifest(parts.back() / "train/manifest.json");
     manifest.options.erase("part_plan");
-    manifest.options.erase("part_on_error");
+    manifest.options.erase("part_bad_samples");
     write_manifest(parts.back() / "train/manifest.json", manifest);
   }
   EXPECT_ERROR(merge_datasets(dir / "merged", parts, {}), invalid_argument);

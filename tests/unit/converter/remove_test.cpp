@@ -21,7 +21,7 @@ class RemoveTest : public ::testing::Test {
     of_train.shard_bytes = 1 << 20;
     of_train.num_threads = 2;
     convert(FakeSource(kRecordsOfSet, {5}, kSalt), set_, [&] {
-      of_train.on_error = OnError::skip;
+      of_train.bad_samples = BadSamples::skip;
       return of_train;
     }());
     DatasetWriter val(set_ / "val", {.split = "val", .schema = image_classification_schema()});

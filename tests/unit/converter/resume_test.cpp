@@ -9,7 +9,7 @@ constexpr int64_t kSamples = 8000;  // about 8 shards
 const std::vector<int64_t> kBad = {5, 333, 334, 7999};
 
 ConvertOptions options_of() {
-  return {.num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .on_error = OnError::skip};
+  return {.num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .bad_samples = BadSamples::skip};
 }
 
 class ResumeTest : public ::testing::Test {
@@ -116,8 +116,8 @@ TEST_F(ResumeTest, RefusesAnotherWayWithBadSamples) {
   ConvertOptions options = options_of();
   stop_after(5000, options);
   options.resume = true;
-  for (const OnError other : {OnError::keep, OnError::fail}) {
-    options.on_error = other;
+  for (const BadSamples other : {BadSamples::keep, BadSamples::fail}) {
+    options.bad_samples = other;
     EXPECT_ERROR(convert(FakeSource(kSamples, kBad), dir_ / "out", options), invalid_argument,
                  .subject = destination);
   }
@@ -152,13 +152,13 @@ TEST_F(ResumeTest, RefusesShardsOfAnotherConversion) {
 
 TEST_F(ResumeTest, KeepsFinishedShardsWhenASampleIsBad) {
   ConvertOptions options = options_of();
-  options.on_error = OnError::fail;
-  options.order = RecordOrder::source;
+  options.bad_samples = BadSamples::fail;
+  options.order = Order::sequential;
   const std::vector<int64_t> bad = {6000};
   EXPECT_ERROR(convert(FakeSource(kSamples, bad), dir_ / "out", options), corrupt,
                .subject = sample);
   // The output is the same whether a bad sample would have stopped it or not.
-  options.on_error = OnError::skip;
+  options.bad_samples = BadSamples::skip;
   options.resume = true;
   convert(FakeSource(kSamples, bad), dir_ / "out", options);
   options.resume = false;

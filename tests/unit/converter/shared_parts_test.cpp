@@ -22,7 +22,7 @@ class SharedPartsTest : public ::testing::Test {
 
   ConvertOptions options_of(int64_t index, int64_t count) {
     ConvertOptions options{
-        .num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .on_error = OnError::skip};
+        .num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .bad_samples = BadSamples::skip};
     options.part = {.index = index, .count = count};
     options.merge_when_complete = true;
     options.note = [this](const std::string& sentence) { notes_.push_back(sentence); };
@@ -46,7 +46,7 @@ class SharedPartsTest : public ::testing::Test {
   }
   std::map<std::string, std::string> whole() const {
     ConvertOptions options{
-        .num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .on_error = OnError::skip};
+        .num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .bad_samples = BadSamples::skip};
     convert(FakeSource(kSamplesOfAll, kBadOfAll), dir_ / "whole", options);
     return files_of(dir_ / "whole");
   }

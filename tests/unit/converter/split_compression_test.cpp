@@ -70,7 +70,7 @@ TEST(SplitCompression, CompressesEveryShardWithTheSplitsDictionary) {
   const TextSource source(45'000);
   const TempDir dir;
   const ConvertOptions options{.shard_bytes = 1 << 20,
-                               .order = RecordOrder::source,
+                               .order = Order::sequential,
                                .zstd_level = 3,
                                .zstd_dictionary_bytes = 4096};
   convert(source, dir / "out", options);
@@ -121,11 +121,11 @@ TEST(SplitCompression, TrainsOnTheFirstRecordsOnly) {
 TEST(SplitCompression, JudgesBadSamplesAsThePackerDoes) {
   const TextSource source(2000, {5, 3});
   const ConvertOptions options{
-      .order = RecordOrder::source, .zstd_level = 1, .zstd_dictionary_bytes = 1024};
+      .order = Order::sequential, .zstd_level = 1, .zstd_dictionary_bytes = 1024};
   EXPECT_ERROR(split_compression(source, 0, options), corrupt, .subject = sample);
   const TempDir dir;
   ConvertOptions skipping = options;
-  skipping.on_error = OnError::skip;
+  skipping.bad_samples = BadSamples::skip;
   EXPECT_EQ(convert(source, dir / "out", skipping).num_skipped(), 2);
 }
 

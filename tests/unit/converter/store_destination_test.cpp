@@ -24,7 +24,7 @@ class StoreDestinationTest : public ::testing::Test {
   void TearDown() override { StoreClaim::pace() = {}; }
 
   static ConvertOptions options_of() {
-    return {.num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .on_error = OnError::skip};
+    return {.num_threads = 2, .shard_bytes = 1 << 20, .seed = 3, .bad_samples = BadSamples::skip};
   }
   fs::path address(const std::string& name = "set") const {
     return "file://" + (dir_ / name).string();
@@ -105,7 +105,7 @@ TEST_F(StoreDestinationTest, ForgetsTheReportOfAShardWhoseSamplesAreGoodNow) {
     const fs::path folder = dir_ / (is_in_store ? "set" : "folder");
     const fs::path destination = is_in_store ? address() : folder;
     ConvertOptions options = options_of();
-    options.order = RecordOrder::source;
+    options.order = Order::sequential;
     options.resume = true;
     std::atomic<bool> cancel{false};
     options.cancel = &cancel;

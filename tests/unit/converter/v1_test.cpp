@@ -208,7 +208,7 @@ TEST(OpenDatasets, TakesRecordsOverAsTheyAre) {
   ASSERT_EQ(source->splits().size(), 2U);
   EXPECT_TRUE(source->splits()[0].is_training);
   EXPECT_FALSE(source->splits()[1].is_training);
-  convert(*source, dir / "out", {.order = RecordOrder::source, .zstd_level = 3});
+  convert(*source, dir / "out", {.order = Order::sequential, .zstd_level = 3});
   const Dataset again = Dataset::open(dir / "out", "train");
   EXPECT_EQ(again.manifest().classes, train.manifest().classes);
   EXPECT_EQ(again.locate(0).record.codec, Codec::zstd);
@@ -249,7 +249,7 @@ TEST_P(V1RoundTrip, GivesTheSameBytes) {
   const TempDir dir;
   const fs::path original = data / GetParam();
   convert(*open_datasets(open_splits(original)), dir / "v2",
-          {.order = RecordOrder::source, .zstd_level = 1});
+          {.order = Order::sequential, .zstd_level = 1});
   const std::vector<Dataset> v2 = open_splits(dir / "v2");
   ASSERT_EQ(v2.size(), 1U);
   EXPECT_EQ(v2[0].format_version(), 2);
@@ -277,7 +277,7 @@ TEST(V1DataSet, KeepsPartsClassesAndLabels) {
   EXPECT_ERROR(open_datasets(open_splits(data / "empty.ffr")), not_found);
 
   convert(*open_datasets(open_splits(data / "imagenet-style")), dir / "v2",
-          {.order = RecordOrder::source});
+          {.order = Order::sequential});
   const Dataset train = Dataset::open(dir / "v2", "train");
   EXPECT_THAT(train.manifest().classes, ElementsAre("zero", "one", "two"));
   EXPECT_THAT(train.int_column("label"), ElementsAre(0, 1, 2, 0, 1, 2, 0, 1));

@@ -80,7 +80,7 @@ TEST(TransformText, ValuesAreWrittenAsInPython) {
   EXPECT_THAT(shortest.sizes, ElementsAre(480, 512, 544));
   EXPECT_EQ(shortest.max_size, 1333);
   const auto side = std::get<Resize>(
-      transform_of<Compose>("ResizeShortSide((+9), max_size=None), CenterCrop(4)").steps[0]);
+      transform_of<Compose>("Resize((+9), max_size=None), CenterCrop(4)").steps[0]);
   EXPECT_EQ(side.size, ResizeSize(9));
   EXPECT_EQ(side.max_size, 0);
   const auto iou = std::get<RandomIoUCrop>(
@@ -119,7 +119,7 @@ TEST(TransformText, OneNumberOfResizeIsTheShortSide) {
   EXPECT_EQ(step("Resize([64])").size, ResizeSize(64));
   EXPECT_EQ(step("Resize(64, 'bicubic', 100)").max_size, 100);
   EXPECT_EQ(step("Resize(None, max_size=100)").size, ResizeSize::nothing());
-  EXPECT_EQ(step("ResizeShortSide(64, 100)").max_size, 100);
+  EXPECT_EQ(step("Resize(64, max_size=100)").max_size, 100);
   EXPECT_EQ(image_size(parse_transforms("Resize(64), Resize((4, 5))").transform), ImageSize(4, 5));
   for (const auto* text : {"Resize(64)", "Resize(None, max_size=70)", "Pad(3), Resize(64)"}) {
     EXPECT_ERROR(validate(parse_transforms(text)), invalid_argument) << text;

@@ -87,7 +87,7 @@ LoaderOptions checking(const IoOptions& io) {
   LoaderOptions options;
   options.batch_size = 16;
   options.num_threads = 2;
-  options.prefetch_batches = 1;
+  options.memory.prefetch_batches = 1;
   options.image.transform = ResizeCenterCrop{.resize = 8, .size = 8};
   options.sampler = {.order = Order::sequential, .tail = Tail::even};
   options.on_warning = [](std::string_view) {};
@@ -108,7 +108,7 @@ class ChecksumsTest : public ::testing::Test {
         EXPECT_ERROR(rest_of(loader), corrupt, .record = 22, .subject = sample) << way.name;
       }
       if (is_seen_without) return;
-      options.verify_checksums = false;
+      options.io.verify_checksums = false;
       Loader trusting(dataset, options);
       EXPECT_EQ(rest_of(trusting), dataset.num_records()) << way.name;
     } catch (const Error& error) {

@@ -235,7 +235,7 @@ TEST_P(IoUringRefusedMeanwhile, LoaderGoesOn) {
     LoaderOptions options;
     options.batch_size = 4;
     options.num_threads = 1;
-    options.prefetch_batches = 1;
+    options.memory.prefetch_batches = 1;
     options.io.decoders_read_cache = false;
     options.image.transform = ResizeCenterCrop{.resize = 16, .size = 16};
     auto loader = std::make_unique<Loader>(dataset, options);

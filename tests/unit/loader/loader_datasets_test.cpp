@@ -79,7 +79,7 @@ TEST_F(LoaderDatasetsTest, CompressedRecords) {
   ASSERT_EQ(zstd.locate(0).record.codec, Codec::zstd);
   expect_same_batches(plain_, zstd);
   LoaderOptions trusting = options();
-  trusting.verify_checksums = false;
+  trusting.io.verify_checksums = false;
   trusting.io.engine = IoEngine::pread;
   expect_same_batches(plain_, zstd, trusting);
 
@@ -169,8 +169,8 @@ TEST(LoaderDct, GivesTheBatchesOfTheJpegs) {
       options.image.output = {.dtype = DType::u8, .normalize = false};
       options.image.augmentations = {ColorJitter{}};
       options.sampler.order = order;
-      options.sampler.window_block = 4;
-      options.sampler.window_blocks = 3;
+      options.sampler.windows.window_block = 4;
+      options.sampler.windows.window_blocks = 3;
       options.sampler.seed = 11;
       options.bad_samples = BadSamples::skip;
       Loader of_jpegs(jpegs, options);

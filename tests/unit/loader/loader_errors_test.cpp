@@ -56,7 +56,7 @@ TEST_F(LoaderErrorsTest, ChecksumsCanBeLeftOut) {
   const Dataset dataset = testing::make_dataset(dir_ / "train");
   flip_byte(dataset, 17);
   LoaderOptions options = make_options(BadSamples::fail);
-  options.verify_checksums = false;
+  options.io.verify_checksums = false;
   Loader loader(dataset, options);
   EXPECT_EQ(collect_rest(loader).size(), 8U) << "the flipped bit of a JPEG's data is not seen";
 }
@@ -143,7 +143,7 @@ TEST_F(LoaderErrorsTest, ReplacementFromAFileThatWasCutIsAnError) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     LoaderOptions options = make_options(BadSamples::skip, 1);
     options.sampler.seed = seed;
-    options.prefetch_batches = 1;
+    options.memory.prefetch_batches = 1;
     Loader expected(whole, options);
     const int64_t replacement = collect(*expected.next()).record_indices[3];
     Loader loader(cut, options);
@@ -186,7 +186,7 @@ TEST_F(LoaderErrorsTest, DamagedIndexIsNotPassedOverByReplacements) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     LoaderOptions options = make_options(BadSamples::skip, 1);
     options.sampler.seed = seed;
-    options.prefetch_batches = 1;
+    options.memory.prefetch_batches = 1;
     Loader loader(dataset, options);
     try {
       EXPECT_LT(collect(*loader.next()).record_indices[3], 20);
@@ -308,7 +308,7 @@ class LoaderFilesTest : public LoaderErrorsTest, public ::testing::WithParamInte
     options_.io.engine = GetParam().engine;
     options_.io.direct = GetParam().direct;
     options_.io.decoders_read_cache = GetParam().decoders_read_cache;
-    options_.prefetch_batches = 1;
+    options_.memory.prefetch_batches = 1;
     try {
       loader_.emplace(*dataset_, options_);
     } catch (const Error& error) {

@@ -113,7 +113,7 @@ TEST_P(LoaderLifetimeTest, BatchesOutliveTheirLoader) {
 
 TEST_P(LoaderLifetimeTest, CopiesOfBatchesAreNotHeld) {
   LoaderOptions options = make_options();
-  options.held_batches = 1;
+  options.memory.held_batches = 1;
   options.fields = {{"id", copy_string(dataset_.schema(), "id")}};
   Loader loader(dataset_, options);
   std::vector<Batch> copies;
@@ -151,7 +151,7 @@ TEST_P(LoaderLifetimeTest, EpochsCanBeAbandonedAnywhere) {
   Loader reference(dataset_, make_options());
   const auto expected = testing::collect_epoch(reference, 7);
   LoaderOptions options = make_options();
-  options.prefetch_batches = 20;
+  options.memory.prefetch_batches = 20;
   Loader loader(dataset_, options);
   for (int round = 0; round < 25; ++round) {
     loader.start_epoch(round);
@@ -173,7 +173,7 @@ TEST_P(LoaderLifetimeTest, EndingEarlyDropsWhatHasNotBegun) {
     mutable std::atomic<int> num_decoded{0};
   };
   LoaderOptions options = make_options();
-  options.prefetch_batches = 25;  // the whole epoch: 200 pictures on their way
+  options.memory.prefetch_batches = 25;  // the whole epoch: 200 pictures on their way
   options.image_field = "";
   int fewest = 200;
   for (int i = 0; i < 5; ++i) {

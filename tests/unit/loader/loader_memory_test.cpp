@@ -43,7 +43,7 @@ TEST(LoaderMemory, TooLittleIsAnErrorThatNamesTheDataSetAndWhatToDo) {
   EXPECT_EXIT(child([](LoaderOptions& o) {
                 o.image_field = "";  // batches of 32 kB, and 4 million samples on their way
                 o.batch_size = 4096;
-                o.prefetch_batches = 1024;
+                o.memory.prefetch_batches = 1024;
               }),
               ::testing::ExitedWithCode(0), sentence);
 }

@@ -44,8 +44,10 @@ TEST_F(LoaderOrder, IsWindowedOverAStoreWhereNobodyChoseOne) {
             "windowed by 8388608 bytes x 64 in 4 streams, 100 samples");
   EXPECT_EQ(order_of(Dataset::chain({here_, there_})),
             "windowed by 8388608 bytes x 64, 200 samples");
-  EXPECT_EQ(order_of(there_, {.window_blocks = 3, .window_block_bytes = 5000, .num_streams = 2}),
-            "windowed by 5000 bytes x 3 in 2 streams, 100 samples");
+  EXPECT_EQ(
+      order_of(there_,
+               {.windows = {.window_blocks = 3, .window_block_bytes = 5000, .num_streams = 2}}),
+      "windowed by 5000 bytes x 3 in 2 streams, 100 samples");
 }
 
 TEST_F(LoaderOrder, IsAsChosenWhereverTheDataLie) {
@@ -54,14 +56,15 @@ TEST_F(LoaderOrder, IsAsChosenWhereverTheDataLie) {
     EXPECT_EQ(order_of(dataset, {.order = Order::sequential}), "sequential, 100 samples");
     EXPECT_EQ(order_of(dataset, {.order = Order::windowed, .world_size = 4}),
               "windowed by 64 x 64, 100 samples");
-    EXPECT_EQ(order_of(dataset, {.order = Order::windowed, .window_block_bytes = 4000}),
-              "windowed by 4000 bytes x 64, 100 samples");
+    EXPECT_EQ(
+        order_of(dataset, {.order = Order::windowed, .windows = {.window_block_bytes = 4000}}),
+        "windowed by 4000 bytes x 64, 100 samples");
     const auto groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0, 50});
     EXPECT_TRUE(order_of(dataset, {.groups = groups}).starts_with("shuffle of the groups "));
     EXPECT_EQ(order_of(dataset, {.mixture = Mixture{.num_records = {60, 40}}}),
               "mixture of 60/60 + 60/40, 120 samples");
   }
-  EXPECT_ERROR(Loader(here_, make_options({.num_streams = 2})), invalid_argument);
+  EXPECT_ERROR(Loader(here_, make_options({.windows = {.num_streams = 2}})), invalid_argument);
 }
 
 TEST_F(LoaderOrder, EachRecordComesOnceOnManyRanks) {
@@ -70,8 +73,8 @@ TEST_F(LoaderOrder, EachRecordComesOnceOnManyRanks) {
     std::vector<int64_t> all;
     for (int rank = 0; rank < 3; ++rank) {
       LoaderOptions options = make_options({.rank = rank, .world_size = 3});
-      options.sampler.window_block_bytes = 3000;
-      options.sampler.window_blocks = 2;
+      options.sampler.windows.window_block_bytes = 3000;
+      options.sampler.windows.window_blocks = 2;
       options.batch_size = 2;
       Loader loader(dataset, options);
       const std::vector<int64_t> records = records_of(collect_epoch(loader, 1));
@@ -140,9 +143,9 @@ TEST_F(LoaderOrder, WhatWasChosenIsNotGivenUpForAState) {
   Loader chosen(there_, make_options({.order = Order::shuffle}));
   EXPECT_ERROR(chosen.restore(windowed), invalid_argument);
   EXPECT_NO_THROW(chosen.restore(shuffled));
-  Loader two(there_, make_options({.world_size = 4, .num_streams = 2}));
+  Loader two(there_, make_options({.world_size = 4, .windows = {.num_streams = 2}}));
   EXPECT_ERROR(two.restore(windowed), invalid_argument);
-  Loader small(there_, make_options({.world_size = 4, .window_block_bytes = 1 << 20}));
+  Loader small(there_, make_options({.world_size = 4, .windows = {.window_block_bytes = 1 << 20}}));
   EXPECT_ERROR(small.restore(windowed), invalid_argument);
   LoaderState sequential = shuffled;
   sequential.order = "sequential, 100 samples";

@@ -53,7 +53,7 @@ TEST_F(LoaderServices, WaitForEndsAfterItsLimitOrWithTheBatch) {
 
 TEST_F(LoaderServices, WaitForRefusesWhatNextRefuses) {
   LoaderOptions options = make_options();
-  options.held_batches = 1;
+  options.memory.held_batches = 1;
   Loader loader(testing::make_dataset(dir_ / "train"), options);
   const std::optional<Batch> held = loader.next();
   try {
@@ -67,7 +67,7 @@ TEST_F(LoaderServices, WaitForRefusesWhatNextRefuses) {
 
 TEST_F(LoaderServices, StatisticsOfAnEpochBeginWithIt) {
   LoaderOptions options = make_options();
-  options.read_ahead_epochs = false;
+  options.io.read_ahead_epochs = false;
   Loader loader(testing::make_dataset(dir_ / "train", {.undecodable = {3}}), options);
   EXPECT_EQ(loader.epoch_statistics().num_samples, 0);
   EXPECT_THROW(while (loader.next()){}, Error);

@@ -113,7 +113,7 @@ TEST_F(LoaderStateTest, GoesOnAtAnotherBatchSizeAndWorldSize) {
 
 TEST_F(LoaderStateTest, PrefetchedBatchesDoNotCountAsConsumed) {
   LoaderOptions options = make_options();
-  options.prefetch_batches = 8;
+  options.memory.prefetch_batches = 8;
   Loader loader(dataset_, options);
   EXPECT_EQ(loader.state(),
             (LoaderState{dataset_.manifest().fingerprint(), 11, 0, 0, "shuffle, 30 samples"}));
@@ -277,8 +277,8 @@ TEST_F(LoaderStateTest, RefusesAStateOfAnotherOrderOrEpochSize) {
       {.order = Order::shuffle},
       {.order = Order::sequential},
       {.order = Order::windowed},
-      {.order = Order::windowed, .window_block = 8},
-      {.order = Order::windowed, .window_blocks = 8},
+      {.order = Order::windowed, .windows = {.window_block = 8}},
+      {.order = Order::windowed, .windows = {.window_blocks = 8}},
       {.order = Order::shuffle, .epoch_size = 20},
       {.order = Order::weighted, .weights = weights(1)},
       {.order = Order::weighted, .weights = weights(2)},

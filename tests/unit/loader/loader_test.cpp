@@ -92,14 +92,14 @@ TEST_F(LoaderTest, BatchesAreTheSameForAnyThreadsEnginesAndLimits) {
         options.io.engine = engine;
         options.num_threads = num_threads;
         if (variant == 1) {
-          options.prefetch_batches = 1;
-          options.held_batches = 1;
+          options.memory.prefetch_batches = 1;
+          options.memory.held_batches = 1;
           options.io.queue_depth = 1;
           options.io.max_bytes_in_flight = 64 << 10;
         }
         if (variant == 2) {
-          options.prefetch_batches = 20;
-          options.verify_checksums = false;
+          options.memory.prefetch_batches = 20;
+          options.io.verify_checksums = false;
         }
         Loader loader(dataset_, options);
         EXPECT_EQ(collect_epoch(loader, 3), expected)
@@ -147,10 +147,10 @@ TEST_F(LoaderTest, ReadingAheadAcrossEpochsChangesNothingButTheTime) {
   for (const Tail tail : {Tail::drop, Tail::pad, Tail::exact}) {
     LoaderOptions options = small_options();
     options.sampler.tail = tail;
-    options.prefetch_batches = 9;  // more than an epoch has
-    options.read_ahead_epochs = false;
+    options.memory.prefetch_batches = 9;  // more than an epoch has
+    options.io.read_ahead_epochs = false;
     Loader without(dataset_, options);
-    options.read_ahead_epochs = true;
+    options.io.read_ahead_epochs = true;
     Loader with(dataset_, options);
     for (int64_t epoch = 2; epoch < 6; ++epoch) {
       EXPECT_EQ(collect_epoch(with, epoch), collect_epoch(without, epoch));
@@ -163,11 +163,11 @@ TEST_F(LoaderTest, ReadingAheadAcrossEpochsChangesNothingButTheTime) {
 
 TEST_F(LoaderTest, FirstBatchesOfTheNextEpochAreReadBeforeItStarts) {
   LoaderOptions options = small_options();
-  options.read_ahead_epochs = false;
+  options.io.read_ahead_epochs = false;
   Loader alone(dataset_, options);
   collect_epoch(alone, 0);
   const int64_t of_one_epoch = alone.statistics().num_reads;
-  options.read_ahead_epochs = true;
+  options.io.read_ahead_epochs = true;
   Loader ahead(dataset_, options);
   collect_epoch(ahead, 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(200);
@@ -266,8 +266,8 @@ TEST_F(LoaderTest, ReadsLabelsOfAnyIntegerType) {
 
 TEST_F(LoaderTest, HoldingMoreBatchesThanPromisedIsAnError) {
   LoaderOptions options = small_options();
-  options.held_batches = 2;
-  options.prefetch_batches = 1;
+  options.memory.held_batches = 2;
+  options.memory.prefetch_batches = 1;
   Loader loader(dataset_, options);
   auto a = loader.next();
   auto b = loader.next();
@@ -309,7 +309,7 @@ TEST_F(LoaderTest, MemoryIsBoundedByWhatItSays) {
   };
   auto allocator = std::make_shared<Allocator>();
   LoaderOptions options = small_options();
-  options.allocator = allocator;
+  options.memory.allocator = allocator;
   options.io.max_bytes_in_flight = 1 << 20;
   Loader loader(dataset_, options);
   const int64_t at_construction = allocator->total;
@@ -332,8 +332,8 @@ TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
   };
   EXPECT_ERROR(with([](auto& o) { o.batch_size = 0; }), invalid_argument);
   EXPECT_ERROR(with([](auto& o) { o.num_threads = -1; }), invalid_argument);
-  EXPECT_ERROR(with([](auto& o) { o.prefetch_batches = 0; }), invalid_argument);
-  EXPECT_ERROR(with([](auto& o) { o.held_batches = 0; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.memory.prefetch_batches = 0; }), invalid_argument);
+  EXPECT_ERROR(with([](auto& o) { o.memory.held_batches = 0; }), invalid_argument);
   EXPECT_ERROR(with([](auto& o) { o.io.queue_depth = 5000; }), invalid_argument);
   EXPECT_ERROR(with([](auto& o) { o.io.max_bytes_in_flight = 1; }), invalid_argument);
   EXPECT_ERROR(with([](auto& o) { o.io.num_retries = -1; }), invalid_argument);
@@ -360,7 +360,7 @@ TEST_F(LoaderTest, ThreadsAreCountedWhenLeftToTheLoader) {
 
 TEST_F(LoaderTest, StatisticsCountReadsOfDecoders) {
   LoaderOptions options = small_options();
-  options.read_ahead_epochs = false;
+  options.io.read_ahead_epochs = false;
   options.io.engine = IoEngine::pread;
   options.io.direct = DirectIo::off;
   options.io.decoders_read_cache = true;
@@ -374,7 +374,7 @@ TEST_F(LoaderTest, StatisticsCountReadsOfDecoders) {
 TEST_F(LoaderTest, StatisticsTellWhatHappened) {
   LoaderOptions options = small_options();
   options.sampler.order = Order::sequential;
-  options.read_ahead_epochs = false;  // nothing is under way when the numbers are read
+  options.io.read_ahead_epochs = false;  // nothing is under way when the numbers are read
   options.io.decoders_read_cache = false;
   Loader loader(dataset_, options);
   EXPECT_EQ(loader.statistics().elapsed_seconds, 0);
@@ -404,7 +404,7 @@ TEST_F(LoaderTest, StatisticsTellWhatHappened) {
                            "page cache", "-bound"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
   }
-  options.verify_checksums = false;
+  options.io.verify_checksums = false;
   Loader trusting(dataset_, options);
   collect_epoch(trusting, 0);
   EXPECT_EQ(trusting.statistics().checksum_seconds, 0);

@@ -48,13 +48,13 @@ class LoaderV1Test : public ::testing::TestWithParam<IoOptions> {
     LoaderOptions options;
     options.batch_size = std::ssize(chosen);
     options.num_threads = 1;
-    options.prefetch_batches = 1;
+    options.memory.prefetch_batches = 1;
     options.sampler = {.order = Order::sequential, .tail = Tail::exact};
     options.image_field = options.label_field = "";
     options.fields = {{"bytes", std::make_shared<RawBytes>()}};
     options.io = GetParam();
     options.bad_samples = BadSamples::skip;
-    options.read_ahead_epochs = false;
+    options.io.read_ahead_epochs = false;
     Loader loader(dataset_->subset(chosen), options);
     const auto batch = loader.next();
     EXPECT_TRUE(batch->replacements().empty());

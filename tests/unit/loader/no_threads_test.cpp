@@ -105,7 +105,7 @@ TEST_F(NoThreads, EpochInProgressIsReadToItsEnd) {
   for (const IoEngine engine : {IoEngine::pread, IoEngine::automatic}) {
     const auto child = [&] {
       LoaderOptions options = options_with(engine);
-      options.prefetch_batches = 1;
+      options.memory.prefetch_batches = 1;
       std::optional<Loader> loader(std::in_place, dataset, options);
       expect(loader->next().has_value(), "the first batch");
       allow_no_more_threads();

@@ -74,10 +74,10 @@ class OddAllocator final : public SlabAllocator {
 
 TEST_F(OddOptions, AllocatorsThatBreakTheirPromiseAreRefused) {
   const auto crooked = std::make_shared<OddAllocator>(64);
-  expect_refused([&](auto& o) { o.allocator = crooked; });
+  expect_refused([&](auto& o) { o.memory.allocator = crooked; });
   EXPECT_EQ(crooked->num_alive, 0);
   LoaderOptions options = make_options();
-  options.allocator = std::make_shared<OddAllocator>(-1);
+  options.memory.allocator = std::make_shared<OddAllocator>(-1);
   EXPECT_ERROR(Loader(dataset_, options), io);
 }
 

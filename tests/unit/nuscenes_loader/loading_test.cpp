@@ -328,7 +328,7 @@ TEST_F(KeyframeLoading, CloudsAreTheSameForAnyThreads) {
     only.lidar.max_points = max_points;
     LoaderOptions with = options(only);
     with.batch_size = 1;
-    with.prefetch_batches = 1;
+    with.memory.prefetch_batches = 1;
     with.num_threads = 1;
     Loader reference(split_->keyframes, with);
     const auto expected = testing::collect_epoch(reference, 2);

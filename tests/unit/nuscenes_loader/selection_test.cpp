@@ -93,7 +93,7 @@ TEST(Selection, BoxesThatAreNoneAreLeftOut) {
   LoaderOptions options{.batch_size = 3, .image_field = "", .label_field = ""};
   add_box_fields(keyframes.schema(), {}, {}, options.fields);
   options.sampler.order = Order::sequential;
-  options.read_ahead_epochs = false;
+  options.io.read_ahead_epochs = false;
   Loader loader(keyframes, std::move(options));
   loader.start_epoch(0);
   const std::optional<Batch> batch = loader.next();

@@ -70,7 +70,7 @@ TEST(ImageFolder, KnowsPicturesByTheirContent) {
   ASSERT_EQ(source->splits()[0].num_samples, 4);
   EXPECT_NO_THROW(record_of(*source, 0, 1));
   EXPECT_ERROR(record_of(*source, 0, 3), unsupported, .path = dir / "dog/2.gif");
-  // A class of them alone would vanish under --on-error skip.
+  // A class of them alone would vanish under --bad-samples skip.
   for (const auto& [name, bytes] : {std::pair<const char*, std::string>{"1.gif", gif},
                                     {"1.heic", std::string("\0\0\0\x18"
                                                            "ftypheic\0\0\0\0",

@@ -160,7 +160,7 @@ TEST_F(NuScenesChoice, ThreadsDoNotChangeTheOutput) {
 
 TEST_F(NuScenesChoice, RecordsKeepTheirNumbers) {
   EXPECT_FALSE(open()->splits()[0].is_training);  // not shuffled
-  EXPECT_ERROR(convert(*open(), dir_ / "skip", {.on_error = OnError::skip}), invalid_argument,
+  EXPECT_ERROR(convert(*open(), dir_ / "skip", {.bad_samples = BadSamples::skip}), invalid_argument,
                .subject = argument);
   convert(*open(), dir_ / "a", {});
   convert(*open({.radar = true, .lidar_sweeps = 1}), dir_ / "b", {});

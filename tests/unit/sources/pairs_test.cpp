@@ -299,9 +299,10 @@ TEST_F(PairsTest, TreatsBadMasksAsItIsTold) {
   add("pictures/b.jpg", "masks/b.png");
   write_file(dir_ / "masks/b.png", mask_png(1, 8));
   const auto source = open_pairs(options());
-  const ConvertSummary skipped = convert(*source, dir_ / "skipped", {.on_error = OnError::skip});
+  const ConvertSummary skipped =
+      convert(*source, dir_ / "skipped", {.bad_samples = BadSamples::skip});
   EXPECT_EQ(skipped.num_records(), 1);
-  const ConvertSummary kept = convert(*source, dir_ / "kept", {.on_error = OnError::keep});
+  const ConvertSummary kept = convert(*source, dir_ / "kept", {.bad_samples = BadSamples::keep});
   EXPECT_EQ(kept.num_records(), 2);
   EXPECT_EQ(kept.num_reported, 1);
 }

@@ -46,7 +46,7 @@ std::vector<std::vector<uint32_t>> tokens_of(const fs::path& data) {
 }
 
 ConvertSummary convert_text(const fs::path& from, const fs::path& to, const TextOptions& options,
-                            ConvertOptions how = {.order = RecordOrder::source}) {
+                            ConvertOptions how = {.order = Order::sequential}) {
   return convert(*open_text(from, options), to, how);
 }
 
@@ -126,17 +126,17 @@ TEST(Text, BlocksDependOnNothingButTheTexts) {
   TextOptions options = with_bytes();
   options.block_bytes = 2048;
   options.max_document_bytes = 1 << 14;
-  const auto how = [](int threads, RecordOrder order) {
+  const auto how = [](int threads, Order order) {
     return ConvertOptions{
         .num_threads = threads, .shard_bytes = 1 << 20, .order = order, .seed = 3};
   };
-  convert_text(dir / "in", dir / "one", options, how(1, RecordOrder::source));
+  convert_text(dir / "in", dir / "one", options, how(1, Order::sequential));
   EXPECT_EQ(documents_of(dir / "one"), expected);
   const Dataset split = Dataset::open(dir / "one", "train");
   EXPECT_GE(split.num_records(), 8);
   for (const int64_t tokens : split.int_column("num_tokens")) EXPECT_LE(tokens, 2048 + 5001);
-  convert_text(dir / "in", dir / "shuffled", options, how(1, RecordOrder::shuffled));
-  convert_text(dir / "in", dir / "threads", options, how(4, RecordOrder::shuffled));
+  convert_text(dir / "in", dir / "shuffled", options, how(1, Order::shuffle));
+  convert_text(dir / "in", dir / "threads", options, how(4, Order::shuffle));
   EXPECT_EQ(files_of(dir / "shuffled"), files_of(dir / "threads"));
   const auto shuffled = documents_of(dir / "shuffled");
   EXPECT_NE(shuffled, expected);
@@ -173,7 +173,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   options.max_document_bytes = 1024;
   EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options), corrupt, .subject = sample);
   std::vector<std::string> notes;
-  ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
+  ConvertOptions skip{.order = Order::sequential, .bad_samples = BadSamples::skip};
   skip.note = [&notes](const std::string& note) { notes.push_back(note); };
   const ConvertSummary summary = convert_text(dir / "in.jsonl", dir / "out", options, skip);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("5 bad documents were left out: see")));
@@ -191,7 +191,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   const ConvertSummary again = convert_text(dir / "in.jsonl", dir / "out", options, skip);
   EXPECT_TRUE(again.was_finished);
   EXPECT_EQ(again.reported.at(kDocumentLeftOut).count, 5);
-  skip.on_error = OnError::fail;
+  skip.bad_samples = BadSamples::fail;
   EXPECT_ERROR(convert_text(dir / "in.jsonl", dir / "out", options, skip), invalid_argument);
 }
 
@@ -203,7 +203,7 @@ TEST(Text, LongDocumentsAreNotRead) {
   TextOptions options = with_bytes();
   options.block_bytes = 1024;
   options.max_document_bytes = 2048;
-  const ConvertOptions skip{.order = RecordOrder::source, .on_error = OnError::skip};
+  const ConvertOptions skip{.order = Order::sequential, .bad_samples = BadSamples::skip};
   convert_text(dir / "files", dir / "out1", options, skip);
   EXPECT_THAT(documents_of(dir / "out1"), ElementsAre("short"));
   options.document = "line";
@@ -245,7 +245,7 @@ TEST(Text, PartsAndMergesKeepOneTokenizer) {
   while (text.size() < 2500000) text += text.substr(0, text.size());
   write_file(dir / "a.jsonl", text);
   write_file(dir / "b.jsonl", "{\"text\": \"other\"}\n");
-  const ConvertOptions how{.shard_bytes = 1 << 20, .order = RecordOrder::source};
+  const ConvertOptions how{.shard_bytes = 1 << 20, .order = Order::sequential};
   convert_text(dir / "a.jsonl", dir / "whole", with_bytes(), how);
   for (const int64_t part : {1, 2}) {
     ConvertOptions share = how;
@@ -265,7 +265,7 @@ TEST(Text, PartsAndMergesKeepOneTokenizer) {
   EXPECT_EQ(documents_of(dir / "words"), std::vector<std::string>{"other"});
 }
 
-// What bad documents share a block with stays, and a stopped conversion goes on with --on-error
+// What bad documents share a block with stays, and a stopped conversion goes on with --bad-samples
 // skip.
 TEST(Text, OneBadDocumentCostsItselfAlone) {
   const TempDir dir;
@@ -275,10 +275,10 @@ TEST(Text, OneBadDocumentCostsItselfAlone) {
   write_file(dir / "a.jsonl", text);
   TextOptions options = with_bytes();
   options.block_bytes = 4096;
-  ConvertOptions how{.shard_bytes = 1 << 20, .order = RecordOrder::source};
+  ConvertOptions how{.shard_bytes = 1 << 20, .order = Order::sequential};
   EXPECT_ERROR(convert_text(dir / "a.jsonl", dir / "out", options, how), invalid_argument,
                .subject = sample);
-  how.on_error = OnError::skip;
+  how.bad_samples = BadSamples::skip;
   how.resume = true;
   const ConvertSummary summary = convert_text(dir / "a.jsonl", dir / "out", options, how);
   EXPECT_EQ(documents_of(dir / "out"), expected);
@@ -321,7 +321,7 @@ TEST(Text, TakesJsonByEveryName) {
   const auto source = open_text(dir / "lines", with_bytes());
   EXPECT_THAT(source->notes(), ::testing::Contains(HasSubstr("1 file is left out, because of its "
                                                              "name: 1 .md")));
-  convert(*source, dir / "out", {.order = RecordOrder::source});
+  convert(*source, dir / "out", {.order = Order::sequential});
   EXPECT_THAT(documents_of(dir / "out"), ElementsAre("3", "1", "2"));
   EXPECT_THAT(documents_of(dir / "out", "val"), ElementsAre("[4]", "5"));
   EXPECT_THAT(Dataset::open(dir / "out", "val").string_column("id"),
@@ -357,7 +357,7 @@ TEST(Text, DecompressesFiles) {
   const auto source = open_text(dir / "in", with_bytes());
   EXPECT_THAT(source->notes(),
               ::testing::Contains(HasSubstr("3 compressed files (0.0 MB) became")));
-  convert(*source, dir / "out", {.order = RecordOrder::source});
+  convert(*source, dir / "out", {.order = Order::sequential});
   EXPECT_THAT(documents_of(dir / "out"), ElementsAre("b", "x", "x", "x"));
   write_file(dir / "cut/b.json.bz2", bzip2.substr(0, bzip2.size() - 5));
   EXPECT_ERROR(open_text(dir / "cut", with_bytes()), corrupt);
@@ -397,7 +397,7 @@ TEST(Text, CountsWhatIsNoUtf8AndKeepsBytes) {
   write_file(dir / "in/1.txt", "caf\xE9");
   write_file(dir / "in/2.txt", "\xEF\xBB\xBFtwo");
   std::vector<std::string> notes;
-  ConvertOptions how{.order = RecordOrder::source};
+  ConvertOptions how{.order = Order::sequential};
   how.note = [&notes](const std::string& note) { notes.push_back(note); };
   TextOptions words{.tokenizer = fs::path(FFKIT_GOLDEN_FOLDER) / "tokenizer"};
   const ConvertSummary summary = convert_text(dir / "in", dir / "words", words, how);

@@ -41,7 +41,7 @@ class Transcoded : public ::testing::Test {
             .classes = {"cat", "dog"},
             .class_names = {"a cat", "a dog"},
             .source = {{"kind", "test"}, {"listing", "of another conversion"}, {"path", "/far"}},
-            .options = {{"order", "shuffled"}, {"seed", "9"}, {"own", "yes"}},
+            .options = {{"order", "shuffle"}, {"seed", "9"}, {"own", "yes"}},
             .created_by = "test"};
   }
 
@@ -80,7 +80,7 @@ class Transcoded : public ::testing::Test {
 
   ConvertSummary transcode(const std::string& from, const std::string& to, StoreAs store) const {
     return convert(*open_transcoded(open_splits(dir_ / from), {.store = store}), dir_ / to,
-                   {.num_threads = 2, .order = RecordOrder::source});
+                   {.num_threads = 2, .order = Order::sequential});
   }
   Dataset open(const std::string& name) const { return Dataset::open(dir_ / name, "train"); }
 
@@ -138,7 +138,7 @@ TEST_F(Transcoded, ThereAndBackIsWhatThereWas) {
     EXPECT_EQ(one.manifest().class_names, manifest().class_names);
     EXPECT_EQ(one.manifest().source.at("kind"), "test");
     EXPECT_EQ(one.manifest().source.at("path"), "/far");
-    EXPECT_EQ(one.manifest().options.at("order"), "shuffled");
+    EXPECT_EQ(one.manifest().options.at("order"), "shuffle");
     EXPECT_EQ(one.manifest().options.at("seed"), "9");
     EXPECT_EQ(one.manifest().options.at("own"), "yes");
   }

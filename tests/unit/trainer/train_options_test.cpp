@@ -94,7 +94,7 @@ TEST(TrainOptions, NamesTheOptionThatIsOutOfRange) {
   EXPECT_ERROR(validate(broken([](auto& o) { o.weight_decay = -1; })), invalid_argument);
   EXPECT_ERROR(validate(broken([](auto& o) { classification(o).label_smoothing = 1; })),
                invalid_argument);
-  EXPECT_ERROR(validate(broken([](auto& o) { o.threads = -1; })), invalid_argument);
+  EXPECT_ERROR(validate(broken([](auto& o) { o.num_threads = -1; })), invalid_argument);
   EXPECT_ERROR(validate(broken([](auto& o) { o.limit_batches = -1; })), invalid_argument);
 }
 
@@ -163,7 +163,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   o.sync_bn = o.broadcast_buffers = o.dummy = o.deterministic = true;
   o.amp = Amp::fp16;
   o.loss_scale = 128;
-  o.prefetch = 4;
+  o.prefetch_batches = 4;
   o.device = "cpu";
   o.checkpoint_minutes = 2.5;
   o.pretrained = "/weights.pth";
@@ -213,7 +213,7 @@ TEST(OptionsJson, KeepsEveryOption) {
   classification(o).zero_init_residual = true;
   o.seed = ~uint64_t{0};
   classification(o).channels_last = false;
-  o.threads = 3;
+  o.num_threads = 3;
   o.max_record_bytes = 4096;
   o.compute_threads = 2;
   o.limit_batches = 5;
@@ -246,7 +246,7 @@ TEST(OptionsJson, KeepsEveryOption) {
       R"("clip_grad_norm":1.5,"label_smoothing":0.1,"ema_decay":0.99,"ema_steps":4,)"
       R"("zero_init_residual":true,"seed":18446744073709551615,"sync_bn":true,"broadcast_buffers":true,)"
       R"("amp":"fp16","loss_scale":128.0,"channels_last":false,"deterministic":true,)"
-      R"("threads":3,"prefetch":4,"max_record":4096,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
+      R"("num_threads":3,"prefetch_batches":4,"max_record":4096,"compute_threads":2,"device":"cpu","limit_batches":5,"dummy":true,)"
       R"("keep_checkpoints":9,"checkpoint_minutes":2.5,"log_every":10})");
 }
 
@@ -255,29 +255,36 @@ TEST(OptionsJson, TakesTheDefaultOfAnOptionThatIsMissing) {
   EXPECT_EQ(read_back(R"({"momentum":0.5})", "f").momentum, 0.5);
 }
 
+// As a checkpoint of 0.2 has them.
+TEST(OptionsJson, ReadsNamesOfEarlierVersions) {
+  const TrainOptions o = read_back(R"({"threads":3,"prefetch":4})", "f");
+  EXPECT_EQ(o.num_threads, 3);
+  EXPECT_EQ(o.prefetch_batches, 4);
+}
+
 TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
   TrainOptions o;
-  o.bad_samples = OnBadSample::skip;
+  o.bad_samples = BadSamples::skip;
   validate(o);
-  EXPECT_EQ(read_back(json_of(o), "f").bad_samples, OnBadSample::skip);
+  EXPECT_EQ(read_back(json_of(o), "f").bad_samples, BadSamples::skip);
   EXPECT_EQ(json_of(TrainOptions()).find("bad_samples"), std::string::npos);
-  EXPECT_ERROR(parse_on_bad_sample("drop"), invalid_argument);
+  EXPECT_ERROR(parse_bad_samples("drop"), invalid_argument);
   o.task = "gpt2";
   EXPECT_ERROR(validate(o), invalid_argument);
 }
 
 TEST(OptionsJson, KeepsTheOrderOfTheSamples) {
   TrainOptions o;
-  o.order = SampleOrder::windowed;
+  o.order = Order::windowed;
   o.num_streams = 8;
   validate(o);
   const TrainOptions back = read_back(json_of(o), "f");
-  EXPECT_EQ(back.order, SampleOrder::windowed);
+  EXPECT_EQ(back.order, Order::windowed);
   EXPECT_EQ(back.num_streams, 8);
   EXPECT_EQ(json_of(TrainOptions()).find("order"), std::string::npos);
   EXPECT_EQ(json_of(TrainOptions()).find("num_streams"), std::string::npos);
-  EXPECT_ERROR(parse_sample_order("sorted"), invalid_argument);
-  o.order = SampleOrder::shuffle;
+  EXPECT_ERROR(parse_order("sorted"), invalid_argument);
+  o.order = Order::shuffle;
   EXPECT_ERROR(validate(o), invalid_argument);
   o.num_streams = 0;
   o.task = "gpt2";

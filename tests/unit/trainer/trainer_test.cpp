@@ -40,7 +40,7 @@ TEST_F(TrainerTest, DependsOnTheSeedAlone) {
   o.epochs = 1;
   train(o, kQuiet);
   o.work_dir = temp_ / "b";
-  o.threads = 3;
+  o.num_threads = 3;
   train(o, kQuiet);
   expect_same_tensors(temp_ / "a/epoch-0001.safetensors", temp_ / "b/epoch-0001.safetensors");
   o.work_dir = temp_ / "c";

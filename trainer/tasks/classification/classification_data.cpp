@@ -74,7 +74,7 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
         "pictures")
       .set_stored(balance)
       .require(!balance || !general.data.are_several(), "off with several data sets")
-      .require(!balance || general.order == SampleOrder::automatic, "off with an order of samples");
+      .require(!balance || general.order == Order::automatic, "off with an order of samples");
   t.store_behind("ema-steps");
   t.add("zero-init-residual", zero_init_residual,
         "Initialises the last norm of each residual block with 0");
@@ -320,7 +320,7 @@ LoaderOptions val_loader_options(const TrainOptions& options, const ProcessPlace
   LoaderOptions out = image_loader_options(options, place, device);
   out.sampler.order = Order::sequential;
   out.sampler.tail = Tail::exact;
-  out.read_ahead_epochs = false;  // an evaluation has one, and names each bad sample once
+  out.io.read_ahead_epochs = false;  // an evaluation has one, and names each bad sample once
   out.image.transform = ResizeCenterCrop{.resize = own.resolved_eval_resize(),
                                          .size = own.resolved_eval_size(),
                                          .interpolation = own.interpolation};

@@ -2,10 +2,10 @@
 // they type. So texts mark the names of options, and the program that shows a text chooses the
 // style:
 //
-//   text                              field               command_line        python
-//   option_name("on_error")           on_error            --on-error          on_error
-//   option_set("on_error", "skip")    on_error = skip     --on-error skip     on_error="skip"
-//   option_on("resume")               resume = true       --resume            resume=True
+//   text                       field           command_line      python
+//   option_name("order")        order           --order           order
+//   option_set("order", "x")    order = x       --order x         order="x"
+//   option_on("resume")         resume = true   --resume          resume=True
 //
 // Marks are control characters, which texts do not contain otherwise. Errors, notes and help have
 // such marks; Error::what() and ConvertOptions::note have already replaced them. Pure functions.

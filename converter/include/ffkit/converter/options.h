@@ -11,30 +11,10 @@
 #include <vector>
 
 #include <ffkit/base/option_table.h>
+#include <ffkit/base/samples.h>
 #include <ffkit/format/shard_facts.h>
 
 namespace ffkit {
-
-enum class RecordOrder {
-  shuffled,  // training splits in a permutation given by the seed, so that reading in order already
-             // mixes classes; others as source
-  source,    // every split in the source's order
-};
-std::string_view to_string(RecordOrder order);
-// Inverse of to_string; throws Error(invalid_argument).
-RecordOrder parse_record_order(std::string_view name);
-
-// The treatment of a sample that cannot be read or is not a picture.
-enum class OnError {
-  fail,  // the conversion fails with the Error of the first one in record order
-  skip,  // it is left out, counted, and named in DST/report.jsonl
-  // a broken picture is stored as it is; other unreadable samples are left out. DST/report.jsonl
-  // names both
-  keep,
-};
-std::string_view to_string(OnError on_error);
-// Inverse of to_string; throws Error(invalid_argument).
-OnError parse_on_error(std::string_view name);
 
 // How archives are read whose records are written in another order.
 enum class ReadMode {
@@ -82,9 +62,9 @@ struct ConvertOptions {
   // 0: one per processor that this process may use; at most 1024. Does not change the output.
   int num_threads = 0;
   int64_t shard_bytes = 256LL << 20;  // a shard is closed once it holds this much; 1 MiB or more
-  RecordOrder order = RecordOrder::shuffled;
+  Order order = Order::shuffle;
   uint64_t seed = 0;  // of everything random: the shuffle, StoreAs::smart, made-up samples
-  OnError on_error = OnError::fail;
+  BadSamples bad_samples = BadSamples::fail;
   ReadMode read = ReadMode::automatic;  // does not change the output
   ConvertPart part;
   // Continues an interrupted, equal conversion in the destination; without it, its files are

@@ -12,6 +12,7 @@
 // Readers refuse the split until commit() is done; other splits may be read meanwhile. commit(), or
 // later `ffconvert gc`, removes files that no description names. The destination is a folder that
 // all machines see, or an address of a store.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <cstdint>

@@ -84,11 +84,11 @@ class SampleBuffers {
     FileSum file;
   };
   [[nodiscard]] const std::vector<Original>& originals() const noexcept { return originals_; }
-  // Treatment of bad samples (ConvertOptions::on_error). Unless it is `fail`, a source with samples
-  // of independent parts (documents) leaves out a bad part and reports it, instead of throwing for
-  // the whole sample. With `keep`, ImageStorer stores a broken picture unchanged.
-  [[nodiscard]] OnError on_error() const noexcept { return on_error_; }
-  void set_on_error(OnError on_error) noexcept { on_error_ = on_error; }
+  // Treatment of bad samples (ConvertOptions::bad_samples). Unless it is `fail`, a source with
+  // samples of independent parts (documents) leaves out a bad part and reports it, instead of
+  // throwing for the whole sample. With `keep`, ImageStorer stores a broken picture unchanged.
+  [[nodiscard]] BadSamples bad_samples() const noexcept { return bad_samples_; }
+  void set_bad_samples(BadSamples bad_samples) noexcept { bad_samples_ = bad_samples; }
   // Seed of random choices while samples are read, such as ImageStorage::raw_share
   // (ConvertOptions::seed).
   [[nodiscard]] uint64_t seed() const noexcept { return seed_; }
@@ -103,7 +103,7 @@ class SampleBuffers {
   ContentSum content_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> blocks_;
   size_t num_used_ = 0;
-  OnError on_error_ = OnError::fail;
+  BadSamples bad_samples_ = BadSamples::fail;
   uint64_t seed_ = 0;
 };
 

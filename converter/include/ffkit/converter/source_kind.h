@@ -1,5 +1,6 @@
 // SourceKind: a kind of sources (its name, options and rules), and a conversion with it.
 // ffkit/sources/registry.h has all kinds.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <filesystem>

@@ -8,6 +8,7 @@
 //             start the processes, the data moves by Gloo or NCCL
 //   node      clusters that start one command a node: WORLD_SIZE is the number of nodes, RANK
 //             this node's number
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // Stopping a training run from outside: preemption on shared clusters.
+// May change in any version (docs/stability.md).
 #pragma once
 
 namespace ffkit {

@@ -41,6 +41,10 @@ struct IoOptions {
   // Without O_DIRECT: the decoding threads copy cached pages, and the I/O thread reads the rest.
   // False: the I/O thread reads everything.
   bool decoders_read_cache = true;
+  bool verify_checksums = true;  // of every record read
+  // Reads epoch e + 1 ahead before epoch e ends, so that start_epoch(e + 1) does not wait. If the
+  // consumer starts another epoch, that work is wasted.
+  bool read_ahead_epochs = true;
   // The user's engine, see read_engine.h. Then `engine` is ignored, DirectIo::automatic means off,
   // and decoders_read_cache is false: the engine reads every record. Only these are still read from
   // the files of the data set: pages of the index, records that are read again after an error or

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/samples.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/loader/field_decoder.h>
 #include <ffkit/loader/io_options.h>
@@ -42,15 +43,20 @@ void validate(const MixOptions& options);
 // Damage to a whole shard is not a bad sample and always fails, because an unknown number of
 // records is lost: a truncated file, a damaged or unreadable index or dictionary. Such Errors have
 // ErrorSubject::shard or dataset.
-enum class BadSamples {
-  fail,  // next() throws the Error of the first bad sample of the batch
-  // Another sample replaces it, see Sampler::replacement(). The choice depends only on (seed,
-  // epoch, record). Replacements are counted, logged, and listed by Batch::replacements(). If 16
-  // candidates for one place are bad, too, next() throws. With Order::sequential without groups and
-  // Tail::exact or Tail::balanced, each record counts once; then the sample is left out instead:
-  // counted, logged, and listed by Batch::left_out(). The number of batches stays; a batch may be
-  // empty.
-  skip,
+//
+// Under BadSamples::fail, next() throws the Error of the first bad sample of the batch. Under skip,
+// another sample replaces it, see Sampler::replacement(). The choice depends only on (seed, epoch,
+// record). Replacements are counted, logged, and listed by Batch::replacements(). If 16 candidates
+// for one place are bad, too, next() throws. With Order::sequential without groups and Tail::exact
+// or Tail::balanced, each record counts once; then the sample is left out instead: counted, logged,
+// and listed by Batch::left_out(). The number of batches stays; a batch may be empty.
+
+// How much memory batches take.
+struct MemoryOptions {
+  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
+  // Batches that the consumer may hold at the same time, >= 1. With more, next() throws.
+  int held_batches = 2;
+  std::shared_ptr<SlabAllocator> allocator = nullptr;  // null: default_slab_allocator()
 };
 
 struct LoaderOptions {
@@ -70,17 +76,10 @@ struct LoaderOptions {
   MixOptions mixing = {};
   // ... and further arrays, by the user's decoders or those of field_decoder.h.
   std::vector<BatchField> fields = {};
-  int num_threads = 0;       // decoding threads; 0: all cores this process may use
-  int prefetch_batches = 3;  // batches prepared ahead of the consumer, >= 1
-  // Batches that the consumer may hold at the same time, >= 1. With more, next() throws.
-  int held_batches = 2;
-  bool verify_checksums = true;  // of every record read
-  BadSamples bad_samples = BadSamples::fail;
+  int num_threads = 0;  // decoding threads; 0: all cores this process may use
+  MemoryOptions memory = {};
+  BadSamples bad_samples = BadSamples::fail;  // or skip
   IoOptions io = {};
-  // Reads epoch e + 1 ahead before epoch e ends, so that start_epoch(e + 1) does not wait. If the
-  // consumer starts another epoch, that work is wasted.
-  bool read_ahead_epochs = true;
-  std::shared_ptr<SlabAllocator> allocator = nullptr;  // null: default_slab_allocator()
   // Takes the loader's warnings, for example that a record was replaced, each one line without its
   // end. Several threads of the loader may call it at once. It must not call the loader. Its
   // exceptions are ignored. Null: warnings go to spdlog's default logger.

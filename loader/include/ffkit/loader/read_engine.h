@@ -21,6 +21,7 @@
 // - An exception means that the whole engine cannot continue. Loader::next() throws it. If reads
 //   stay in flight then, the loader cannot start another epoch, and its memory is kept until the
 //   process ends.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <cstddef>

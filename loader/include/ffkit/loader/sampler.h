@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/samples.h>
+
 namespace ffkit {
 
 // Mixture: the number of samples of each data set in an epoch. A plain value and a pure function of
@@ -48,37 +50,6 @@ struct Mixture {
 // and for a data set without a sample in the epoch.
 std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size = 0);
 
-enum class Order {
-  sequential,  // record order
-  shuffle,     // another permutation each epoch, keyed by (seed, epoch)
-  // For disks and network file systems with slow random reads. In each epoch, the records are
-  // divided into blocks of `window_block` neighbours, and the blocks are permuted. Each
-  // `window_blocks` consecutive blocks are a window; the records of a window are permuted. So only
-  // window_blocks places in the files are read at a time; the bytes of a window should fit into the
-  // page cache.
-  //
-  // Records are mixed less. If records are sorted by class (N classes with at least window_block
-  // records each), two successive samples have the same class with probability about 1/W + (1 -
-  // 1/W) / N, W = window_blocks; with a full shuffle 1/N. For N = 1000:
-  //   W              4      16     64     256    1024
-  //   same class     25 %   6.3 %  1.7 %  0.5 %  0.2 %      full shuffle: 0.1 %
-  // With W = 64, a batch of 256 comes from about 64 * (1 - (1 - 1/64)^256) = 63 blocks, of 61
-  // classes; fully shuffled it has 226 classes. If the conversion shuffled the records, as it does
-  // for training splits by default, this does not matter.
-  //
-  // For data sets in stores, a block may be given in bytes (window_block_bytes), and the records
-  // may come in several streams (num_streams).
-  windowed,
-  // Drawn with replacement, with probabilities in proportion to `weights`, keyed by (seed, epoch,
-  // position).
-  weighted,
-  // A shuffled order that fits the place of the data. If a shard is in a store, a Loader uses
-  // `windowed`, by default in blocks of kStoreBlockBytes and world_size streams; otherwise, and
-  // with groups, buckets or a mixture, it uses `shuffle`. A Sampler without Loader uses `shuffle`.
-  // A Loader that restores a state uses the order of the state.
-  automatic,
-};
-
 // The part of a store's data that is fetched at a time.
 inline constexpr int64_t kStoreBlockBytes = int64_t{8} << 20;
 
@@ -91,6 +62,24 @@ struct RecordPlaces {
   std::vector<Run> runs;
   // The numbers of all records in the order of the runs; empty: 0, 1, 2, ...
   std::vector<int64_t> records;
+};
+
+// For Order::windowed: how records are divided into blocks, and blocks into windows.
+struct WindowOptions {
+  int64_t window_block = 64;   // records in a block, >= 1
+  int64_t window_blocks = 64;  // blocks in a window, >= 1
+  // Approximate size of a block in bytes, instead of window_block records; 0: window_block records.
+  // Blocks are computed from the mean size of a shard's records, without its index. A Loader finds
+  // `places` itself.
+  int64_t window_block_bytes = 0;
+  std::shared_ptr<const RecordPlaces> places = nullptr;
+  // For several machines without a shared disk: the records of an epoch are divided into this many
+  // streams, each with its own blocks and windows. Each batch of all ranks has the same number of
+  // samples of each stream. A stream has the same records in each epoch, and a rank takes
+  // neighbouring streams. So ranks read different blocks, and the cache of a machine gets the same
+  // ones in each epoch. 1 .. 2^20; 0: one, or the choice of Order::automatic. A LoaderState has the
+  // number. The batches of all ranks together are the same for any number of ranks.
+  int64_t num_streams = 0;
 };
 
 // The treatment of records at the end that do not fill a step of all ranks.
@@ -122,9 +111,7 @@ struct SamplerOptions {
   // one.
   int64_t epoch_size = 0;
 
-  // Of Order::windowed, both >= 1: records in a block, blocks in a window.
-  int64_t window_block = 64;
-  int64_t window_blocks = 64;
+  WindowOptions windows = {};  // of Order::windowed
 
   // For Order::weighted only: one for each of at most 2^32 records, finite, >= 0, not all 0. A
   // record of weight 0 is never drawn; weights below 2^-32 of the mean are raised to that. They
@@ -157,20 +144,6 @@ struct SamplerOptions {
   // All records of a group get the same random numbers: their SampleKeys have the record_index of
   // its first record.
   bool share_randomness = false;
-
-  // For Order::windowed: approximate size of a block in bytes, instead of window_block records; 0:
-  // window_block records. Blocks are computed from the mean size of a shard's records, without its
-  // index. A Loader finds `places` itself.
-  int64_t window_block_bytes = 0;
-  std::shared_ptr<const RecordPlaces> places = nullptr;
-  // For Order::windowed, for several machines without a shared disk: the records of an epoch are
-  // divided into this many streams, each with its own blocks and windows. Each batch of all ranks
-  // has the same number of samples of each stream. A stream has the same records in each epoch, and
-  // a rank takes neighbouring streams. So ranks read different blocks, and the cache of a machine
-  // gets the same ones in each epoch. 1 .. 2^20; 0: one, or the choice of Order::automatic. A
-  // LoaderState has the number. The batches of all ranks together are the same for any number of
-  // ranks.
-  int64_t num_streams = 0;
 };
 
 // The record_index of the SampleKey of record `record_index`: the record itself, or the first one

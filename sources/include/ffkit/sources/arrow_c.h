@@ -1,6 +1,7 @@
 // Arrow's C data interface, for arrays of other programs without Arrow's library. Source:
 // https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html, with the same
 // guards, so that Arrow's own header may be included, too.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ namespace ffkit {
 // a file is left out, except with the tokenizer "bytes". Documents without a token are counted and
 // left out. These are errors that name file and line: a token outside of the vocabulary, a document
 // that is not a JSON object with the member, and one longer than `max_document_bytes`. Unless
-// ConvertOptions::on_error is fail, only the document is left out and reported. If a document is a
-// file, listing needs only sizes; otherwise all texts are read once.
+// ConvertOptions::bad_samples is fail, only the document is left out and reported. If a document is
+// a file, listing needs only sizes; otherwise all texts are read once.
 struct TextOptions {
   // As Tokenizer::open() takes it; may be empty with `tokens_field`.
   std::filesystem::path tokenizer;

@@ -7,9 +7,9 @@ printf '{"text": "%s", "label": 1}\n' short "$(printf '%03000d' 1)" short >lines
 run 1 "$FFCONVERT" jsonl lines dst --max-record 1k --quiet
 one_line_err '^ffconvert: error: lines/train.jsonl:2: its record would have 30[0-9]+ bytes, more than the limit of 1024; raise the limit with --max-record, here and in all programs that read the data set$'
 check test ! -e dst
-run 0 "$FFCONVERT" jsonl lines left --max-record 1k --on-error skip
+run 0 "$FFCONVERT" jsonl lines left --max-record 1k --bad-samples skip
 check grep -q 'more than the limit of 1024' left/report.jsonl
-run 0 "$FFCONVERT" jsonl lines dst --max-record 4k --order source --quiet
+run 0 "$FFCONVERT" jsonl lines dst --max-record 4k --order sequential --quiet
 no_err
 run 1 "$FFINSPECT" verify dst --max-record 1k
 out 'record 1: .*more than the limit of 1024 \(--max-record\); raise the limit'

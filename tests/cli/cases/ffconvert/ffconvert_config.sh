@@ -68,7 +68,7 @@ bad "bad.toml: line 3: 'seed' appears twice" 'seed = 2\nimages = 3\nseed = 3'
 bad "bad.toml: line 1: 'classes' has 2 values, but takes 1" 'classes = [2, 3]'
 bad '.*is not text: it holds a zero byte' 'seed = \0'
 # As on the command line.
-for pair in 'threads x' 'seed -1' 'classes 1' 'order random' 'shard-size 5parsec' 'frames 3'; do
+for pair in 'num-threads x' 'seed -1' 'classes 1' 'order random' 'shard-size 5parsec' 'frames 3'; do
   run 2 "$FFCONVERT" demo dst --"${pair% *}" "${pair#* }"
   cp .stderr expected
   printf '%s = "%s"\n' "${pair% *}" "${pair#* }" >bad.toml

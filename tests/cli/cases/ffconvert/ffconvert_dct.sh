@@ -14,16 +14,16 @@ open(folder + "/0005.jpg", "wb").write(b"P6 2 2 255\n" + bytes(12))
 open(folder + "/0006.jpg", "wb").write(data[:-20])
 PYTHON
 echo cat >classes.txt  # one class alone is an error otherwise
-run 0 "$FFCONVERT" folder --classes classes.txt src plain --order source
+run 0 "$FFCONVERT" folder --classes classes.txt src plain --order sequential
 check ! grep -q dct .stderr
-run 0 "$FFCONVERT" folder --classes classes.txt src dct --order source --store dct --threads 1
+run 0 "$FFCONVERT" folder --classes classes.txt src dct --order sequential --store dct --num-threads 1
 err '^5 pictures have no dct code and are kept as they are \(2 damaged or cut, 1 not a JPEG, 1 progressive, 1 with restart markers\): see dct/report.jsonl$'
 check ! grep -q repaired .stderr
 check options dct 'd["store"] == "dct"'
 check test "$(wc -l <dct/report.jsonl)" = 5
 check grep -Eq '"source":"[^"]*cat/0002.jpg","reason":"is progressive","action":"kept without the dct code"' dct/report.jsonl
 check grep -Eq '"source":"[^"]*cat/0005.jpg","reason":"is not a JPEG","action":' dct/report.jsonl
-run 0 "$FFCONVERT" folder --classes classes.txt src dct3 --order source --store dct --threads 3
+run 0 "$FFCONVERT" folder --classes classes.txt src dct3 --order sequential --store dct --num-threads 3
 check diff -r dct dct3
 run 0 "$FFINSPECT" ls dct
 out $'\tdct 32 x 32, [0-9]+ bytes\t0\tcat/0000.jpg\t'
@@ -41,8 +41,8 @@ run 0 "$FFCONVERT" v1 dct dct-v1 --quiet
 check diff -r plain-v1 dct-v1
 
 # What is re-encoded is, too.
-run 0 "$FFCONVERT" folder --classes classes.txt src small --order source --short-side 20 --on-error keep
-run 0 "$FFCONVERT" folder --classes classes.txt src small-dct --order source --short-side 20 --on-error keep --store dct
+run 0 "$FFCONVERT" folder --classes classes.txt src small --order sequential --short-side 20 --bad-samples keep
+run 0 "$FFCONVERT" folder --classes classes.txt src small-dct --order sequential --short-side 20 --bad-samples keep --store dct
 check options small-dct 'd["store"] == "dct" and d["short_side"] == "20" and d["jpeg_quality"] == "90"'
 run 0 "$FFINSPECT" ls small-dct
 out $'^train\t0\tdct 20 x 20, '
@@ -62,7 +62,7 @@ for i in 1 2; do run 0 "$FFCONVERT" folder --classes classes.txt src part$i "${a
 run 0 "$FFCONVERT" merge parts part1 part2 --quiet
 for shard in whole/*/*.ffr; do check cmp "$shard" "parts/${shard#whole/}"; done
 check cmp whole/report.jsonl parts/report.jsonl
-kill_when killed/train/shard-00000.ffr "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --threads 1
+kill_when killed/train/shard-00000.ffr "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --num-threads 1
 if [ -e killed/.ffkit-unfinished ]; then
   run 1 "$FFCONVERT" folder --classes classes.txt src killed --shard-size 1M --quiet --resume
   one_line_err "differs in option store \('dct' then, none now\)"

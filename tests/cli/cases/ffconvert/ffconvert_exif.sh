@@ -11,22 +11,22 @@ PYTHON
 cp plain/train/cat/0001.jpg src/train/cat
 
 echo cat >classes.txt  # one class alone is an error otherwise
-run 0 "$FFCONVERT" folder --classes classes.txt src as_it_is --order source --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src as_it_is --order sequential --quiet
 check cmp <("$FFINSPECT" cat as_it_is 0 --field image) src/train/cat/0000.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src ignored --order source --exif ignore --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src ignored --order sequential --exif ignore --quiet
 check cmp as_it_is/train/shard-00000.ffr ignored/train/shard-00000.ffr
-run 0 "$FFCONVERT" folder --classes classes.txt src upright --order source --exif apply
+run 0 "$FFCONVERT" folder --classes classes.txt src upright --order sequential --exif apply
 err '^1 pictures were repaired, or kept with what is wrong with them: see upright/report.jsonl$'
 check grep -Eq '"source":".*cat/0000.jpg","reason":"has the EXIF orientation 6","action":"turned upright and re-encoded as JPEG"' upright/report.jsonl
 check cmp <("$FFINSPECT" cat upright 1 --field image) src/train/cat/0001.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src upright --order source --exif apply --resume
-run 1 "$FFCONVERT" folder --classes classes.txt src upright --order source --resume
+run 0 "$FFCONVERT" folder --classes classes.txt src upright --order sequential --exif apply --resume
+run 1 "$FFCONVERT" folder --classes classes.txt src upright --order sequential --resume
 one_line_err 'exif'
 
 tar -C src/train/cat -cf wds/train-0.tar 0000.jpg 0001.jpg
-run 0 "$FFCONVERT" webdataset wds wds_upright --order source --exif apply --quiet
+run 0 "$FFCONVERT" webdataset wds wds_upright --order sequential --exif apply --quiet
 check cmp <("$FFINSPECT" cat wds_upright 0 --field image) <("$FFINSPECT" cat upright 0 --field image)
-run 0 "$FFCONVERT" webdataset wds wds_as_it_is --order source --quiet
+run 0 "$FFCONVERT" webdataset wds wds_as_it_is --order sequential --quiet
 check cmp <("$FFINSPECT" cat wds_as_it_is 0 --field image) src/train/cat/0000.jpg
 
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --exif turn

@@ -2,18 +2,18 @@
 manifest() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1] + "/train/manifest.json")); sys.exit(not eval(sys.argv[2]))' "$@"; }
 pictures src/train/cat 6
 echo cat >classes.txt  # one class alone is an error otherwise
-run 0 "$FFCONVERT" folder --classes classes.txt src plain --order source
+run 0 "$FFCONVERT" folder --classes classes.txt src plain --order sequential
 # Within the limits: not a byte changes.
-run 0 "$FFCONVERT" folder --classes classes.txt src same --order source --max-resolution 32
+run 0 "$FFCONVERT" folder --classes classes.txt src same --order sequential --max-resolution 32
 check cmp <("$FFINSPECT" cat plain 3 --field image) <("$FFINSPECT" cat same 3 --field image)
 check manifest same 'd["options"]["max_resolution"] == "32" and d["options"]["jpeg_quality"] == "90"'
 check manifest plain '"jpeg_quality" not in d["options"] and "store" not in d["options"]'
 
-run 0 "$FFCONVERT" folder --classes classes.txt src small --order source --short-side 20 --jpeg-quality 70
+run 0 "$FFCONVERT" folder --classes classes.txt src small --order sequential --short-side 20 --jpeg-quality 70
 run 0 "$FFINSPECT" ls small --json
 check grep -q '"encoding":"jpeg".*"width":20' <(tr -d ' ' <.stdout)
-run 0 "$FFCONVERT" folder --classes classes.txt src raw --order source --store raw --threads 1
-run 0 "$FFCONVERT" folder --classes classes.txt src raw3 --order source --store raw --threads 3
+run 0 "$FFCONVERT" folder --classes classes.txt src raw --order sequential --store raw --num-threads 1
+run 0 "$FFCONVERT" folder --classes classes.txt src raw3 --order sequential --store raw --num-threads 3
 check diff -r raw raw3
 run 0 "$FFINSPECT" export raw out
 check test "$(head -c 2 out/train/cat/0003.ppm)" = P6
@@ -26,11 +26,11 @@ run 0 "$FFINSPECT" verify smart
 # Cut in half, the header is whole.
 size=$(stat -c %s src/train/cat/0002.jpg)
 truncate -s $((size - 150)) src/train/cat/0002.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src unchecked --order source
+run 0 "$FFCONVERT" folder --classes classes.txt src unchecked --order sequential
 run 1 "$FFCONVERT" folder --classes classes.txt src dst --check-images decode
 one_line_err '^ffconvert: error: .*src/train/cat/0002.jpg: truncated JPEG'
 check test ! -e dst
-run 0 "$FFCONVERT" folder --classes classes.txt src kept --order source --max-resolution 16 --on-error keep
+run 0 "$FFCONVERT" folder --classes classes.txt src kept --order sequential --max-resolution 16 --bad-samples keep
 check cmp <("$FFINSPECT" cat kept 2 --field image) src/train/cat/0002.jpg
 
 # A header that claims 65500 x 65500 pixels, 12.9 GB: refused without memory for them.
@@ -63,7 +63,7 @@ check test ! -e dst
 
 # What was done about a picture is reported: a PNG under a JPEG's name, and the one that was cut.
 run 0 "$FFINSPECT" view plain --count 1 --output src/train/cat/0001.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src fixed --order source --fix-odd --check-images decode --on-error keep
+run 0 "$FFCONVERT" folder --classes classes.txt src fixed --order sequential --fix-odd --check-images decode --bad-samples keep
 check grep -Eq '"source":".*cat/0001.jpg","reason":"is a PNG","action":"re-encoded as JPEG"' fixed/report.jsonl
 check grep -Eq '"source":".*cat/0002.jpg","reason":"truncated JPEG.*","action":"kept as it is"' fixed/report.jsonl
 check test "$(wc -l <fixed/report.jsonl)" = 2

@@ -12,11 +12,11 @@ shards=$(ls dst/train/*.ffr)
 check test -n "$shards"
 
 # Fewer threads than are asked for.
-run 1 limited 3 "$FFCONVERT" demo dst $options --threads 16 --resume --quiet
+run 1 limited 3 "$FFCONVERT" demo dst $options --num-threads 16 --resume --quiet
 one_line_err '^ffconvert: error: 16 threads are wanted and the system lets [0-9] be started; .*ulimit -u.* shards are finished: run it again with --resume to continue$'
 check test "$shards" = "$(ls dst/train/*.ffr)"
 # One: shards are closed by it.
-run 0 limited 1 "$FFCONVERT" demo dst $options --threads 1 --resume
+run 0 limited 1 "$FFCONVERT" demo dst $options --num-threads 1 --resume
 run 0 "$FFCONVERT" demo undisturbed $options --quiet
 check diff -r dst undisturbed
 
@@ -29,7 +29,7 @@ one_line_or_done() {
   check test "$(wc -l <.err)" = 1
 }
 for limit in 50000 60000 70000 80000; do
-  one_line_or_done prlimit --as=$((limit * 1024)) "$FFCONVERT" demo out$limit --images 20 --size 32 --quiet --threads 8
+  one_line_or_done prlimit --as=$((limit * 1024)) "$FFCONVERT" demo out$limit --images 20 --size 32 --quiet --num-threads 8
   one_line_or_done prlimit --as=$((limit * 1024)) "$FFINSPECT" verify undisturbed
 done
 one_line_or_done limited 1 "$FFINSPECT" verify undisturbed

@@ -1,6 +1,6 @@
 # --part auto without any of the programs that start processes: their variables, and what is said of
 # them.
-options="--images 1200 --val-images 10 --size 64 --classes 4 --shard-size 1M --threads 1"
+options="--images 1200 --val-images 10 --size 64 --classes 4 --shard-size 1M --num-threads 1"
 alone() { env -u SLURM_JOB_ID -u SLURM_PROCID -u PMI_RANK -u PMIX_RANK -u RANK -u WORLD_SIZE "$@"; }
 array() { echo "SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_STEP=$4 SLURM_ARRAY_TASK_COUNT=$5"; }
 part() {  # STATUS SENTENCE NAME=VALUE...

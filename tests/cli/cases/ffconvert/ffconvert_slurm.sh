@@ -2,7 +2,7 @@
 # merges. A task that is killed is queued again and goes on. (docs/clusters.md has the script.)
 source "$cli_folder/start_slurm.sh"
 
-set_options="--images 4000 --val-images 50 --size 64 --classes 4 --shard-size 1M --threads 1"
+set_options="--images 4000 --val-images 50 --size 64 --classes 4 --shard-size 1M --num-threads 1"
 run 0 "$FFCONVERT" demo whole $set_options --quiet
 wait_for() {  # a file, for ten minutes
   for _ in {1..6000}; do [ -e "$1" ] && return; sleep 0.1; done

@@ -23,7 +23,7 @@ cp -r src/train/cat src/val/cat
 for i in {1..14}; do { cat src/train/cat/0000.jpg && head -c 220000 /dev/zero; } >src/train/dog/$i.jpg; done
 run 0 "$FFCONVERT" folder src plain --shard-size 1M --quiet
 check test -e plain/train/shard-00002.ffr
-run 0 "$FFCONVERT" transcode plain dct --store dct --threads 1
+run 0 "$FFCONVERT" transcode plain dct --store dct --num-threads 1
 no_out
 err '^train: 20 pictures in [0-9]+ shards, .* fingerprint '
 check ! grep -q 'no dct code' .stderr
@@ -31,7 +31,7 @@ check test ! -e dct/report.jsonl
 same_manifests plain dct dct
 run 0 "$FFCONVERT" folder src direct --store dct --quiet
 check cmp <("$FFINSPECT" ls direct) <("$FFINSPECT" ls dct)
-run 0 "$FFCONVERT" transcode dct back --store jpeg --threads 3
+run 0 "$FFCONVERT" transcode dct back --store jpeg --num-threads 3
 same_shards plain back
 same_manifests plain back none
 run 0 "$FFINSPECT" verify dct --pictures
@@ -54,7 +54,7 @@ run 0 "$FFCONVERT" transcode zstd-dct zstd-back --store jpeg --quiet
 same_shards zstd zstd-back
 
 # Killed and gone on with; finished.
-kill_when killed/train/shard-00000.ffr "$FFCONVERT" transcode plain killed --store dct --threads 1
+kill_when killed/train/shard-00000.ffr "$FFCONVERT" transcode plain killed --store dct --num-threads 1
 run 0 "$FFCONVERT" transcode plain killed --store dct --resume --quiet
 check diff -r dct killed
 run 0 "$FFCONVERT" transcode plain dct --store dct --resume
@@ -97,7 +97,7 @@ run 1 "$FFCONVERT" transcode numbers dst --store dct
 one_line_err 'numbers/train: has no field of pictures, so there is nothing to transcode$'
 run 2 "$FFCONVERT" transcode plain dst
 one_line_err '--store is required'
-run 2 "$FFCONVERT" transcode plain dst --store dct --order shuffled
+run 2 "$FFCONVERT" transcode plain dst --store dct --order shuffle
 one_line_err '--order has no effect: the records keep the order of SRC; leave it out'
 check test ! -e dst
 # A record that is damaged: the record is named.
@@ -105,5 +105,5 @@ printf x | dd of=plain/train/shard-00000.ffr bs=1 seek=6000 conv=notrunc status=
 run 1 "$FFCONVERT" transcode plain dst --store dct
 one_line_err 'plain/train/shard-00000.ffr: record [0-9]+: .*damaged'
 check test ! -e dst
-run 0 "$FFCONVERT" transcode plain dst --store dct --on-error skip
+run 0 "$FFCONVERT" transcode plain dst --store dct --bad-samples skip
 err '^1 pictures could not be read and were left out: see dst/report.jsonl$'

@@ -13,7 +13,7 @@ done
 pictures src/train/cat 2
 echo 'no picture' >src/train/cat/bad.jpg
 echo cat >classes.txt  # one class alone is an error otherwise
-(umask 027 && "$FFCONVERT" folder --classes classes.txt src skipped --on-error skip --quiet) || fail "conversion with --on-error skip"
+(umask 027 && "$FFCONVERT" folder --classes classes.txt src skipped --bad-samples skip --quiet) || fail "conversion with --bad-samples skip"
 check test "$(stat -c %a skipped/report.jsonl)" = 640
 check test "$(stat -c %a skipped/train/shard-00000.ffr)" = 640
 check test "$(stat -c %a skipped/train)" = 750

@@ -1,7 +1,7 @@
 # Wrong use: status 2, one line, nothing on stdout.
 for arguments in "" "cocoa src dst" "demo" "folder src" "demo dst --bogus" "demo dst extra" "--quiet demo dst" \
-  "demo dst --classes 1" "demo dst --classes 1153" "demo dst --threads -1" "demo dst --threads x" \
-  "demo dst --shard-size 5" "demo dst --shard-size 5parsec" "demo dst --order random" "demo dst --on-error ignore" \
+  "demo dst --classes 1" "demo dst --classes 1153" "demo dst --num-threads -1" "demo dst --num-threads x" \
+  "demo dst --shard-size 5" "demo dst --shard-size 5parsec" "demo dst --order random" "demo dst --bad-samples ignore" \
   "demo dst --seed -1" "demo dst --seed 010x" "demo dst --size 4" "imagenet src dst --splits train,," \
   "imagenet src dst --splits val,val" "coco src dst --annotations f" "coco src dst --images f" "jsonl src dst --token-dtype f32" \
   "nuscenes src dst --cameras CAM_FRONT,CAM_TOP" "nuscenes src dst --cameras CAM_BACK,CAM_BACK" "nuscenes src dst --cameras none,CAM_BACK" \
@@ -27,10 +27,10 @@ run 0 "$FFCONVERT" --help
 out 'ffconvert demo /tmp/demo --classes 10'
 no_err
 run 0 "$FFCONVERT" imagenet --help
-out '--on-error'
+out '--bad-samples'
 # nuScenes refuses other orders and error policies, so its help does not offer them.
 run 0 "$FFCONVERT" nuscenes --help
 out '--allow-partial'
-check ! grep -q -e --order -e --on-error .stdout
+check ! grep -q -e --order -e --bad-samples .stdout
 run 0 "$FFCONVERT" --version
 out '^ffconvert [0-9]+\.[0-9]+\.[0-9]+$'

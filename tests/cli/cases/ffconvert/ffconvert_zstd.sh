@@ -2,8 +2,8 @@
 # for the split.
 options=(--classes 3 --images 400 --val-images 0 --size 16 --quiet)
 run 0 "$FFCONVERT" demo plain "${options[@]}"
-run 0 "$FFCONVERT" demo one "${options[@]}" --zstd 9 --zstd-dictionary 4K --threads 1
-run 0 "$FFCONVERT" demo three "${options[@]}" --zstd 9 --zstd-dictionary 4K --threads 3
+run 0 "$FFCONVERT" demo one "${options[@]}" --zstd 9 --zstd-dictionary 4K --num-threads 1
+run 0 "$FFCONVERT" demo three "${options[@]}" --zstd 9 --zstd-dictionary 4K --num-threads 3
 check diff -r one three
 run 0 "$FFINSPECT" verify one
 check test "$(stat -c %s one/train/shard-00000.ffr)" -lt "$(stat -c %s plain/train/shard-00000.ffr)"

@@ -28,8 +28,8 @@ check cmp -s .stdout src/val2017/0001.jpg
 
 # Masks; the text of the second annotation is no RLE, which costs that one alone.
 run 1 "$FFCONVERT" coco src masks --segmentation semantic,instances --quiet
-one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct that, or leave such pictures out with --on-error skip; .*--exif apply$'
-run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --on-error skip
+one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct that, or leave such pictures out with --bad-samples skip; .*--exif apply$'
+run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --bad-samples skip
 err '^val2017: 2 pictures in 1 shard'
 check grep -q 'annotation 2: segmentation: the text of its .*counts.* ends within a number' masks/report.jsonl
 check grep -q 'is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit' masks/report.jsonl

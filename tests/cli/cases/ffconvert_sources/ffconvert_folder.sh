@@ -6,7 +6,7 @@ cp pool/0008.jpg src/val/cat
 cp pool/0009.jpg src/val/dog
 echo text >src/train/dog/readme.txt
 
-run 0 "$FFCONVERT" folder src dst --threads 3
+run 0 "$FFCONVERT" folder src dst --num-threads 3
 no_out
 err '^ffconvert: note: .*src/train: 1 file was left out: it is not a picture$'
 err '^train: 8 pictures in 1 shard'
@@ -24,7 +24,7 @@ tail -n +2 list | while IFS=$'\t' read -r _ record _ label id class; do
 done || fail "a record differs from its file"
 # Shuffled by default, in the source's order on request, always in order for val.
 check ! cmp -s <(tail -n +2 list | cut -f5) <(tail -n +2 list | cut -f5 | sort)
-run 0 "$FFCONVERT" folder src in_order --order source --quiet
+run 0 "$FFCONVERT" folder src in_order --order sequential --quiet
 run 0 "$FFINSPECT" ls in_order --split train
 check diff <(tail -n +2 .stdout | cut -f5) <(tail -n +2 list | cut -f5 | sort)
 
@@ -83,7 +83,7 @@ one_line_err "later/train: 5 of its 5 records are in the destination already, ma
 check test "$(wc -l <twice.txt)" = 5
 run 0 "$FFCONVERT" append given later --duplicates keep --quiet
 printf 'file,label\n0000.jpg,b\n0001.jpg,a\n' >one/train.csv
-run 0 "$FFCONVERT" folder one listed --labels train.csv --order source
+run 0 "$FFCONVERT" folder one listed --labels train.csv --order sequential
 err "^ffconvert: note: .*train.csv: the labels of 'train': 2 pictures of 2 classes, 'a', 'b'$"
 run 0 "$FFINSPECT" ls listed --split train
 check test "$(tail -n +2 .stdout | cut -f4 | tr '\n' ' ')" = '1 0 '

@@ -19,7 +19,7 @@ check test ! -e dst
 
 check "$MAKE_DEVKIT" . 3 1
 tar -czf src/ILSVRC2012_devkit_t12.tar.gz ILSVRC2012_devkit_t12
-run 0 "$FFCONVERT" imagenet src dst --order source --threads 2
+run 0 "$FFCONVERT" imagenet src dst --order sequential --num-threads 2
 no_out
 err '^ffconvert: note: .*src: train \(archive\), val \(archive, labels from the devkit\); 3 classes from the devkit$'
 run 0 "$FFINSPECT" verify dst
@@ -34,7 +34,7 @@ out $'^val\t1\t.*\t2\tILSVRC2012_val_00000002.JPEG\tn03000000$'
 mkdir -p tree/train
 cp -r n01000000 n03000000 tree/train
 cp -r val ILSVRC2012_devkit_t12 tree
-run 0 "$FFCONVERT" imagenet tree from_tree --order source --quiet
+run 0 "$FFCONVERT" imagenet tree from_tree --order sequential --quiet
 no_err
 check diff <("$FFINSPECT" ls dst) <("$FFINSPECT" ls from_tree)
 check cmp dst/train/shard-00000.ffr from_tree/train/shard-00000.ffr

@@ -19,7 +19,7 @@ ImageId,PredictionString
 ILSVRC2012_val_00000002,n01440764 111 108 391 247 
 ILSVRC2012_val_00000001,n15075141 1 2 3 4 n15075141 5 6 7 8 
 CSV
-run 0 "$FFCONVERT" imagenet src dst --order source
+run 0 "$FFCONVERT" imagenet src dst --order sequential
 err 'note: .*src: train \(class folders\), val \(flat folder, labels from LOC_val_solution.csv\), test \(flat folder without labels\); 1000 classes from ffkit.s table$'
 err 'note: .*CLS-LOC/train: pictures of 2 of the 1000 classes; labels are positions among all of them$'
 run 0 "$FFINSPECT" verify dst
@@ -37,7 +37,7 @@ run 0 "$FFINSPECT" export dst out --split test
 check cmp out/test/-1/ILSVRC2012_test_00000001.JPEG $cls/test/ILSVRC2012_test_00000001.JPEG
 
 # The same from the folder below, and from one split's own folder.
-run 0 "$FFCONVERT" imagenet $cls from_cls --order source --quiet
+run 0 "$FFCONVERT" imagenet $cls from_cls --order sequential --quiet
 check diff <("$FFINSPECT" ls dst) <("$FFINSPECT" ls from_cls)
 run 0 "$FFCONVERT" imagenet $cls/val from_val --quiet
 check test "$(ls from_val)" = val

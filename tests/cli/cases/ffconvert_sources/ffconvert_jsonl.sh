@@ -3,7 +3,7 @@ for i in 0 1 2 3 4; do printf '{"text": "number %d", "tokens": [%d, 2, 3], "n": 
 printf '\n{"n": 5, "text": "last", "tokens": [9]}' >src/train-1.jsonl
 echo '{"text": "v", "tokens": [8], "n": 6}' >src/val.jsonl
 
-run 0 "$FFCONVERT" jsonl src dst --order source --token-dtype u16 --zstd 3
+run 0 "$FFCONVERT" jsonl src dst --order sequential --token-dtype u16 --zstd 3
 no_out
 err '^train: 6 records in 1 shard'
 err '^val: 1 records in 1 shard'
@@ -20,9 +20,9 @@ one_line_err "--token-dtype is 'u32'; it must be one of u16, i32, i64; see ffcon
 echo '{"text": "v", "tokens": [70000], "n": 6}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src dst2 --token-dtype u16
 err "^ffconvert: error: src/val.jsonl:2: 'tokens': 70000 is not between 0 and 65535 \(--token-dtype u16\); 1 of 2 shards are finished: \
-run it again with --on-error skip and --resume to continue$"
+run it again with --bad-samples skip and --resume to continue$"
 run 1 "$FFINSPECT" info dst2
-run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --on-error skip --resume
+run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --bad-samples skip --resume
 check grep -q 'val.jsonl:2' dst2/report.jsonl
 echo '{"text": "v", "tokens": [7]}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src/val.jsonl dst3

@@ -10,7 +10,7 @@ run 0 "$FFINSPECT" cat dst 2 --split mini_train --field LIDAR_TOP/sweeps
 check test "$(wc -c <.stdout)" = 96 # six frames before, two numbers of 8 bytes each
 run 0 "$FFINSPECT" cat dst 0 --split mini_train --field CAM_BACK/image
 check cmp -s .stdout "$(echo src/samples/CAM_BACK/*402000000000.jpg)"
-run 0 "$FFCONVERT" nuscenes src dst2 --quiet --threads 1
+run 0 "$FFCONVERT" nuscenes src dst2 --quiet --num-threads 1
 check diff -r dst dst2
 run 0 "$FFCONVERT" nuscenes src front --quiet --cameras CAM_FRONT --no-radar --keyframes-only --lidar-dtype f16 --zstd 3
 run 0 "$FFINSPECT" verify front
@@ -24,9 +24,9 @@ one_line_err "^ffconvert: error: --radar-filter is 'some'; it must be one of non
 check test ! -e bad
 
 # A data set keeps its numbers.
-run 2 "$FFCONVERT" nuscenes src bad --order shuffled
+run 2 "$FFCONVERT" nuscenes src bad --order shuffle
 one_line_err 'refer to each other by number; training shuffles them'
-run 2 "$FFCONVERT" nuscenes src bad --on-error skip
+run 2 "$FFCONVERT" nuscenes src bad --bad-samples skip
 one_line_err 'refer to each other by number, so none can be left out'
 run 2 "$FFCONVERT" nuscenes src bad --keyframes-only --sweeps 3
 one_line_err '^ffconvert: error: nuscenes: --sweeps has no effect with --keyframes-only; give one of them; see ffconvert nuscenes --help$'

@@ -13,7 +13,7 @@ rm src/train/cat/zero.jpg
 ln -s nowhere src/train/cat/link.jpg
 run 1 "$FFCONVERT" folder --classes classes.txt src dst
 one_line_err "cat/link.jpg: is a link to 'nowhere', which is not there; restore it, or remove the link$"
-run 0 "$FFCONVERT" folder --classes classes.txt src linked --on-error skip
+run 0 "$FFCONVERT" folder --classes classes.txt src linked --bad-samples skip
 err '^1 pictures could not be read and were left out: see linked/report.jsonl$'
 check grep -q 'cat/link.jpg.*which is not there' linked/report.jsonl
 rm src/train/cat/link.jpg
@@ -27,7 +27,7 @@ touch src/train/cat/$'a\nb.jpg'
 run 1 "$FFCONVERT" folder --classes classes.txt src dst
 one_line_err 'cat/a\\nb.jpg: '
 check test ! -e dst
-run 0 "$FFCONVERT" folder --classes classes.txt src dst --on-error skip --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src dst --bad-samples skip --quiet
 check test "$(wc -l <dst/report.jsonl)" = 1
 
 # A link that leads round in a circle, in the place of a table.

@@ -16,7 +16,7 @@ for i in 0 1 2 3; do
 done
 echo text >pictures/readme.txt
 
-run 0 "$FFCONVERT" pairs dst image=pictures mask=masks --threads 3
+run 0 "$FFCONVERT" pairs dst image=pictures mask=masks --num-threads 3
 no_out
 err '^ffconvert: note: pictures: 1 file was left out: it is not a picture$'
 err '^train: 4 pictures in 1 shard'
@@ -68,7 +68,7 @@ one_line_err "holds no pictures but string"
 
 # The same data whatever the threads, from options in a file, in parts, and after --resume.
 printf 'folders = ["image=pictures", "mask=masks"]\n' >pairs.toml
-run 0 "$FFCONVERT" pairs same --config pairs.toml --threads 1 --quiet
+run 0 "$FFCONVERT" pairs same --config pairs.toml --num-threads 1 --quiet
 check cmp -s dst/train/shard-00000.ffr same/train/shard-00000.ffr
 run 0 "$FFCONVERT" pairs same --config pairs.toml --resume
 mask masks/0001.png 99
@@ -90,7 +90,7 @@ err '^train: 4 pictures'
 cp pool/0004.jpg masks/0004.jpg
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
 one_line_err 'masks/0004.jpg: the mask is a JPEG, whose numbers may have changed when it was saved; save masks as PNG of one channel$'
-run 0 "$FFCONVERT" pairs left image=pictures mask=masks --on-error skip
+run 0 "$FFCONVERT" pairs left image=pictures mask=masks --bad-samples skip
 err '^train: 4 pictures'
 check grep -q '0004.jpg: the mask is a JPEG' left/report.jsonl
 

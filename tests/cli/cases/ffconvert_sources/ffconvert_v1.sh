@@ -7,7 +7,7 @@ err '^train: 30 records in 1 part, '
 check test "$(find v1 -type f | sort | tr '\n' ' ')" = "v1/meta.pkl v1/train.ffr/PART_00000.ffr v1/val.ffr/PART_00000.ffr "
 run 0 "$FFINSPECT" verify v1
 
-run 0 "$FFCONVERT" v1 v1 back --zstd 1 --threads 2
+run 0 "$FFCONVERT" v1 v1 back --zstd 1 --num-threads 2
 no_out
 err '^train: 30 pictures in 1 shard'
 err '^36 pictures of 3 classes in '
@@ -56,5 +56,5 @@ printf 'x' | dd of=v1/train.ffr/PART_00000.ffr bs=1 seek=2000 conv=notrunc statu
 run 1 "$FFCONVERT" v1 v1 x
 one_line_err '^ffconvert: error: v1/train.ffr/PART_00000.ffr: record [0-9]+: offset [0-9]+: '
 check test ! -e x
-run 0 "$FFCONVERT" v1 v1 x --on-error skip
+run 0 "$FFCONVERT" v1 v1 x --bad-samples skip
 err '^1 pictures could not be read and were left out: see x/report.jsonl$'

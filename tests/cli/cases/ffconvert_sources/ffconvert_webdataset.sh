@@ -9,7 +9,7 @@ tar -C pool/members --sort=name -cf src/set-train-000001.tar k2.jpg k2.cls k3.jp
 tar -C pool/members --sort=name -cf src/set-val-000000.tar k4.jpg k4.cls k5.jpg k5.cls
 printf 'cat\ndog\n' >classes.txt
 
-run 0 "$FFCONVERT" webdataset src dst --classes classes.txt --order source --threads 3
+run 0 "$FFCONVERT" webdataset src dst --classes classes.txt --order sequential --num-threads 3
 no_out
 err "^ffconvert: note: src: 2 files are split 'train' \(set-train-000000.tar, \.\.\.\)$"
 err '^train: 4 pictures in 1 shard'

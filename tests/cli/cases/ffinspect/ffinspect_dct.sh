@@ -2,7 +2,7 @@
 # nothing half-written stays of the others.
 pictures src/train/cat 5
 echo cat >classes.txt  # one class alone is an error otherwise
-run 0 "$FFCONVERT" folder --classes classes.txt src whole --order source --store dct --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src whole --order sequential --store dct --quiet
 run 0 "$FFINSPECT" verify whole --pictures
 out '^whole/train: whole: 5 records, 1 shard, .*; 5 pictures decoded, 5 in the dct code give their JPEG again$'
 run 0 "$FFINSPECT" view whole --count 4 --output sheet.png
@@ -26,7 +26,7 @@ open("src/train/cat/0003.jpg", "wb").write(codes[3])
 PYTHON
 run 0 "$FFINSPECT" cat whole 3 --split train --field image
 cp .stdout third.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src dst --order source --on-error keep
+run 0 "$FFCONVERT" folder --classes classes.txt src dst --order sequential --bad-samples keep
 run 0 "$FFINSPECT" verify dst
 run 1 "$FFINSPECT" verify dst --pictures
 no_err
@@ -48,9 +48,9 @@ one_line_err '^ffconvert: error: .*shard-00000.ffr: record 1: '
 check test ! -e v1
 run 1 "$FFCONVERT" transcode dst back --store jpeg --quiet
 one_line_err '^ffconvert: error: dst/train/shard-00000.ffr: record 1: '
-run 0 "$FFCONVERT" transcode dst back --store jpeg --on-error skip --quiet
+run 0 "$FFCONVERT" transcode dst back --store jpeg --bad-samples skip --quiet
 check grep -q '"action":"left out"' back/report.jsonl
-run 0 "$FFCONVERT" transcode dst kept --store jpeg --on-error keep
+run 0 "$FFCONVERT" transcode dst kept --store jpeg --bad-samples keep
 err '^1 pictures were repaired, or kept with what is wrong with them: see kept/report.jsonl$'
 check grep -q '"action":"kept as it is"' kept/report.jsonl
 check cmp <("$FFINSPECT" ls dst | sed -n 3p) <("$FFINSPECT" ls kept | sed -n 3p)

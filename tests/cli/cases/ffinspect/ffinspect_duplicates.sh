@@ -55,7 +55,7 @@ write('src/val/a/slope.ppm', ppm([[[x // 2, x // 2, x // 2] for x in range(200)]
 PYTHON
 check python3 make.py
 echo a >classes.txt  # one class alone is an error otherwise
-run 0 "$FFCONVERT" folder --classes classes.txt src dst --order source --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src dst --order sequential --quiet
 run 0 "$FFINSPECT" duplicates dst --limit 0
 no_err
 check test "$(head -1 .stdout)" = '7 of 14 records of val are also in train'
@@ -147,7 +147,7 @@ json 'len(d["notes"]) == 1 and "another process" in d["notes"][0]'
 exec 9>&-
 
 # Killed in the middle: what was hashed stays, and the answer is that of an undisturbed search.
-run 0 "$FFCONVERT" demo many --images 1100 --val-images 0 --size 128 --order source --quiet
+run 0 "$FFCONVERT" demo many --images 1100 --val-images 0 --size 128 --order sequential --quiet
 run 0 "$FFINSPECT" duplicates many --json --hashes undisturbed
 cp .stdout whole.json
 name=$(ls undisturbed)
@@ -169,8 +169,8 @@ check cmp "killed/$name" "undisturbed/$name"
 # A JPEG in one split and its dct code in another are the same file.
 pictures jpegs/train/a 6
 pictures jpegs/val/a 4
-run 0 "$FFCONVERT" folder --classes classes.txt jpegs both --order source --quiet
-run 0 "$FFCONVERT" folder --classes classes.txt jpegs coded --order source --store dct --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt jpegs both --order sequential --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt jpegs coded --order sequential --store dct --quiet
 rm -r both/val && cp -r coded/val both/val
 for exact in '' --exact; do
   run 0 "$FFINSPECT" duplicates both $exact --json
@@ -182,7 +182,7 @@ rm -r src/train && mkdir -p src/train/a && mv src/val/a/0[0-9].* src/train/a && 
 head -c 3000 jpegs/train/a/0000.jpg >src/train/a/junk0.jpg
 head -c 700 jpegs/train/a/0001.jpg >src/train/a/junk1.jpg
 cp src/train/a/junk1.jpg src/train/a/junk2.jpg
-run 0 "$FFCONVERT" folder --classes classes.txt src broken --order source --on-error keep --quiet
+run 0 "$FFCONVERT" folder --classes classes.txt src broken --order sequential --bad-samples keep --quiet
 run 1 "$FFINSPECT" duplicates broken
 no_err
 out '^train: 13 records: [24] are like another one of the split; [23] with a picture that cannot be decoded, compared by bytes$'
@@ -209,7 +209,7 @@ run 0 "$FFINSPECT" duplicates dst --split val --field label --limit 3
 check test "$(grep -c '^  val ' .stdout)" = 3
 out '^  \.\.\. and 11 records$'
 mkdir sayings && printf '{"text": "a"}\n{"text": "b"}\n{"text": "a"}\n' >sayings/train.jsonl
-run 0 "$FFCONVERT" jsonl sayings lines --order source --quiet
+run 0 "$FFCONVERT" jsonl sayings lines --order sequential --quiet
 run 0 "$FFINSPECT" duplicates lines
 err '^note: train: has no pictures; records are compared by all of their bytes, ids included$'
 check "$MAKE_NUSCENES" drives

@@ -62,7 +62,7 @@ check "$MAKE_DATASET" pictures gap a,b,c 0:jpeg:x 2:jpeg:y
 run 0 "$FFINSPECT" export gap gap_files --as imagefolder
 out "^the way back: ffconvert folder gap_files DST --classes gap_files/classes.txt$"
 check test "$(tr '\n' ' ' <gap_files/classes.txt)" = 'a b c '
-run 0 "$FFCONVERT" folder gap_files gap_back --classes gap_files/classes.txt --order source --quiet
+run 0 "$FFCONVERT" folder gap_files gap_back --classes gap_files/classes.txt --order sequential --quiet
 check test "$("$FFINSPECT" cat gap_back 1 --field label)" = 2
 
 # The ending says what a picture was made when it was stored. Those that kept their bytes keep their

@@ -7,9 +7,9 @@ no_err
 out '^train: 300 records to 1 file in tars/train, '
 out "^train: ids that are not the keys of their samples, .*: 300 \(that of record 0, 'class[0-9/]+\.jpg', became 'class[0-9/]+'\); they are in the members \.id\.txt$"
 out '^classes: tars/classes.txt$'
-out '^the way back: ffconvert webdataset tars DST --classes tars/classes.txt --id-member id.txt --order source$'
+out '^the way back: ffconvert webdataset tars DST --classes tars/classes.txt --id-member id.txt --order sequential$'
 check diff <(head -1 tars/class_names.txt) <("$FFINSPECT" info dst --split train --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["splits"][0]["class_names"][0])')
-run 0 "$FFCONVERT" webdataset tars back --classes tars/classes.txt --id-member id.txt --order source --quiet
+run 0 "$FFCONVERT" webdataset tars back --classes tars/classes.txt --id-member id.txt --order sequential --quiet
 for split in train val; do
   fingerprint() { "$FFINSPECT" info "$1" --split $split --json | grep '"fingerprint"'; }
   check test "$(fingerprint dst)" = "$(fingerprint back)"
@@ -18,7 +18,7 @@ done
 # It is a command for a shell, whatever the folder is called; splits with other classes have files
 # of their own.
 run 0 "$FFINSPECT" export dst "a b'c" --as webdataset
-out "^the way back: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order source$"
+out "^the way back: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order sequential$"
 check "$MAKE_DATASET" pictures apart x,y 0:jpeg:a
 mkdir -p apart/val
 check cp apart/train/shard-00000.ffr apart/val
@@ -79,7 +79,7 @@ out 'train: ids that are not the keys of their samples, .*: 7 \('
 out 'train: records without an id, which come back with their key for one: 1$'
 out "train: fields that are null in some records, which have no member for them: 'image' in 1; 'label' in 1$"
 out 'train: pictures of no known kind, whose members end in .bin and come back as bytes: 1$'
-run 0 "$FFCONVERT" webdataset keys again --classes keys/classes.txt --id-member id.txt --allow-missing --order source --quiet
+run 0 "$FFCONVERT" webdataset keys again --classes keys/classes.txt --id-member id.txt --allow-missing --order sequential --quiet
 check diff <("$FFINSPECT" ls again --json | python3 -c 'import json, sys; print([json.loads(line)["fields"]["id"] for line in sys.stdin])') - <<'END'
 ['a/x.jpg', 'a/x.png', 'y.v2.jpg', '../z.jpg', '4', '__u/v.jpg', '5', 'grüße/x.jpg', '07']
 END
@@ -94,7 +94,7 @@ check "$MAKE_DATASET" types types
 run 0 "$FFINSPECT" export types types-tars --as webdataset
 out "fields that the way back gives another name or type: 'note' is then 'note/txt'; 'lidar' is then 'lidar/npy'; 'weights' is then the tensor 'weights/npy' of f32; 'tags' is then the string 'tags/json', a JSON array; and 14 others"
 out '^train: records without a file, because what it would hold is null: 1$'
-run 0 "$FFCONVERT" webdataset types-tars types-back --allow-missing --numbered-frames --order source --quiet
+run 0 "$FFCONVERT" webdataset types-tars types-back --allow-missing --numbered-frames --order sequential --quiet
 run 0 "$FFINSPECT" cat types-back 2 --json
 json 'd["fields"]["n/u64/npy"] == {"dtype": "u64", "shape": [], "values": [18446744073709551613]} and json.loads(d["fields"]["tags/json"]) == ["red", "tab\there"]'
 json 'len(d["fields"]["crops/frames"]) == 2 and d["fields"]["weights/npy"]["dtype"] == "f32"'

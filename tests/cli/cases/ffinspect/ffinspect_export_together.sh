@@ -1,5 +1,5 @@
 # An export appears whole or not at all: two at once, signals, a kill.
-run 0 "$FFCONVERT" demo dst --classes 4 --images 2000 --val-images 0 --size 16 --order source --quiet
+run 0 "$FFCONVERT" demo dst --classes 4 --images 2000 --val-images 0 --size 16 --order sequential --quiet
 run 0 "$FFINSPECT" export dst whole
 
 # Begins an export to $1, whose unfinished files are in $2, and stops it in the middle.

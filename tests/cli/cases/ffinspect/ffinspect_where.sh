@@ -1,5 +1,5 @@
 # Some records of a data set: by a filter over columns, by an index file.
-run 0 "$FFCONVERT" demo dst --classes 4 --images 40 --val-images 8 --size 32 --order source --quiet
+run 0 "$FFCONVERT" demo dst --classes 4 --images 40 --val-images 8 --size 32 --order sequential --quiet
 run 0 "$FFINSPECT" ls dst --where 'label in {1, 3}'
 check test "$(grep -c ^train "$work/.stdout")" = 20
 check test "$(grep -c ^val "$work/.stdout")" = 4

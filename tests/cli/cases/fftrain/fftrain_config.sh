@@ -78,13 +78,13 @@ seed = 7
 sync-bn = true
 broadcast-buffers = true
 amp = "bf16"
-prefetch = 2
+prefetch-batches = 2
 max-record = 1048576
 device = "cpu"
 checkpoint-minutes = 5
 channels-last = false
 deterministic = true
-threads = 1
+num-threads = 1
 compute-threads = 1
 limit-batches = 1
 keep-checkpoints = 1
@@ -103,12 +103,13 @@ bad() { # REGEX TEXT OF THE FILE
   one_line_err "^fftrain: error: .*$1.*see fftrain --help$"
   no_out
 }
-bad "bad.toml: line 1: 'learning-rate' is not an option for a file; the nearest are .*" 'learning-rate = 0.1'
+bad "bad.toml: line 1: 'learning-rate' is not an option for a file; use instead lr" 'learning-rate = 0.1'
 bad "bad.toml: line 2: 'optimizer.lr' is not an option for a file; the nearest are lr, " '[optimizer]
 lr = 0.1'
 bad "'resume' is not an option" 'resume = "run"'
 bad "lr" 'lr = "fast"'
 bad "optimizer" 'optimizer = "lamb"'
+bad "'threads' is not an option for a file; it is num-threads now" 'threads = 1'
 run 2 "$FFTRAIN" "${small[@]}" --config nowhere.toml
 one_line_err '^fftrain: error: .*nowhere.toml'
 printf 'lr = -1\n' >bad.toml

@@ -1,7 +1,7 @@
 # The optimiser's state divided among processes, of a network of pictures: the same losses, and its
 # checkpoints are anybody's.
 run 0 "$FFCONVERT" demo data --classes 4 --images 32 --val-images 8 --size 32 --quiet
-options=(--data data --arch mobilenet_v3_small --image-size 32 --global-batch-size 8 --lr 0.001 --epochs 2 --log-every 1 --compute-threads 1 --threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --global-batch-size 8 --lr 0.001 --epochs 2 --log-every 1 --compute-threads 1 --num-threads 1)
 for optimizer in adamw sgd; do
   run 0 "$FFTRAIN" "${options[@]}" --optimizer $optimizer --nproc 2 --work-dir plain-$optimizer
   run 0 "$FFTRAIN" "${options[@]}" --optimizer $optimizer --nproc 2 --shard-optimizer --work-dir sharded-$optimizer

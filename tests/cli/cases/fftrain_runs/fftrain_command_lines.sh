@@ -64,11 +64,11 @@ says 'NAME VALUE of each option' configs/x.py --cfg-options a=1 b=2
 says 'nproc, or RANK and WORLD_SIZE' --world-size 2 data
 # A whole command line at once.
 run 2 "$FFTRAIN" -a resnet50 --dist-url tcp://127.0.0.1:1 --dist-backend nccl --multiprocessing-distributed --world-size 1 --rank 0 --gpu 0 --seed 1 --wd 1e-4 data
-one_line_err "no option '--dist-url'; use instead --dist-init-method; for '--multiprocessing-distributed' it is --nproc; for '--world-size', '--rank' it is --nproc, or RANK.*; for '--gpu' it is --nproc, .*; for '--wd' it is --weight-decay; see"
+one_line_err "no option '--dist-url'; use instead --dist-init-method; for '--multiprocessing-distributed' use instead --nproc; for '--world-size', '--rank' use instead --nproc, or RANK.*; for '--gpu' use instead --nproc, .*; for '--wd' use instead --weight-decay; see"
 run 2 "$FFTRAIN" --model resnet50 --ra-sampler --ra-reps 4 --model-ema --lr-step-size=30 data
-one_line_err "no option '--model'; use instead --arch; for '--ra-sampler', '--ra-reps' there is none; for '--model-ema' it is --ema-decay; for '--lr-step-size' it is --lr-step-epochs; see"
+one_line_err "no option '--model'; use instead --arch; for '--ra-sampler', '--ra-reps' none does the same; for '--model-ema' use instead --ema-decay; for '--lr-step-size' use instead --lr-step-epochs; see"
 run 2 "$FFTRAIN" --jsd-loss data
-one_line_err "no option '--jsd-loss', and none that does the same; see"
+one_line_err "no option '--jsd-loss'; none does the same; see"
 
 # Launchers and backends.
 two=("$FFTRAIN" data -a mobilenet_v3_small -b 4 "${small[@]}" --limit-batches 1)
@@ -103,4 +103,4 @@ check ! grep -q fps "$work/.stdout"
 run 2 "$FFTRAIN" --data data -a resnet18 --resume run
 one_line_err "'run' is not a data set; a checkpoint comes after --resume-from"
 run 2 "$FFTRAIN" data --num-layers 2 --syncbn --dist-eval
-one_line_err "'--num-layers'; use instead --layers; for '--syncbn' it is --sync-bn; for '--dist-eval' there is none"
+one_line_err "'--num-layers'; use instead --layers; for '--syncbn' use instead --sync-bn; for '--dist-eval' none does the same"

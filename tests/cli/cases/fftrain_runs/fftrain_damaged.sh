@@ -1,6 +1,6 @@
 # A damaged checkpoint of its own costs a run one checkpoint, whatever it is read for.
 run 0 "$FFCONVERT" demo data --classes 4 --images 32 --val-images 8 --size 32 --quiet
-options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --compute-threads 1 --threads 1)
+options=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --compute-threads 1 --num-threads 1)
 run 0 "$FFTRAIN" "${options[@]}" --epochs 3 --work-dir run --keep-checkpoints 0
 size=$(stat -c %s run/epoch-0003.safetensors)
 

@@ -1,7 +1,7 @@
 # What an evaluation and a prediction take over from the run: not what limited its training.
 run 0 "$FFCONVERT" demo data --classes 4 --images 40 --val-images 20 --size 32 --quiet
 run 0 "$FFCONVERT" demo other --classes 4 --images 30 --val-images 12 --size 32 --seed 1 --quiet
-options=(--arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1 --threads 1 --epochs 1)
+options=(--arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1 --num-threads 1 --epochs 1)
 run 0 "$FFTRAIN" "${options[@]}" --data data --work-dir limited --limit-batches 1
 check grep -q '"images":8,' limited/metrics.jsonl
 run 0 "$FFTRAIN" --evaluate limited

@@ -23,15 +23,16 @@ namespace {
 using testing::expect;
 
 TEST(OptionNames, AreWrittenAsTheCallerKnowsThem) {
-  const std::string text = fmt::format("give {} or {}, not {}", option_set("on_error", "skip"),
+  const std::string text = fmt::format("give {} or {}, not {}", option_set("bad_samples", "skip"),
                                        option_on("fix_odd"), option_name("shard_size"));
   EXPECT_EQ(with_option_names(text, OptionStyle::field),
-            "give on_error = skip or fix_odd = true, not shard_bytes");
+            "give bad_samples = skip or fix_odd = true, not shard_bytes");
   EXPECT_EQ(with_option_names(text, OptionStyle::command_line),
-            "give --on-error skip or --fix-odd, not --shard-size");
+            "give --bad-samples skip or --fix-odd, not --shard-size");
   EXPECT_EQ(with_option_names(text, OptionStyle::python),
-            "give on_error=\"skip\" or fix_odd=True, not shard_size");
-  EXPECT_EQ(with_option_names(option_set("threads", "4"), OptionStyle::python), "threads=4");
+            "give bad_samples=\"skip\" or fix_odd=True, not shard_size");
+  EXPECT_EQ(with_option_names(option_set("num_threads", "4"), OptionStyle::python),
+            "num_threads=4");
 }
 
 TEST(OptionNames, LeaveOtherTextAlone) {

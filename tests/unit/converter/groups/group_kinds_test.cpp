@@ -98,7 +98,7 @@ class GroupKindsTest : public ::testing::TestWithParam<KindCase> {
   }
 
   // As `ffconvert <kind>` does.
-  ConvertSummary make(const std::string& name, std::optional<int64_t> by_files, RecordOrder order,
+  ConvertSummary make(const std::string& name, std::optional<int64_t> by_files, Order order,
                       const ConvertPart& part = {}) {
     KindConversion conversion(source_kind(GetParam().name));
     if (std::string(GetParam().name) == "text") {
@@ -133,10 +133,10 @@ class GroupKindsTest : public ::testing::TestWithParam<KindCase> {
 };
 
 TEST_P(GroupKindsTest, GivesTheRecordsOfAnOrdinaryConversion) {
-  make("all", std::nullopt, RecordOrder::source);
+  make("all", std::nullopt, Order::sequential);
   for (const int64_t by_files : {1, 2, 0}) {
     const std::string name = fmt::format("by-{}", by_files);
-    make(name, by_files, RecordOrder::source);
+    make(name, by_files, Order::sequential);
     for (const std::string& split : list_splits(dir_ / "all")) {
       EXPECT_TRUE(records(name, split) == records("all", split)) << split << " by " << by_files;
       const Manifest a = Dataset::open(dir_ / "all", split).manifest();
@@ -154,13 +154,13 @@ TEST_P(GroupKindsTest, GivesTheRecordsOfAnOrdinaryConversion) {
 }
 
 TEST_P(GroupKindsTest, PartsMakeTheWhole) {
-  make("whole", 2, RecordOrder::shuffled);
-  make("part-1", 2, RecordOrder::shuffled, {.index = 1, .count = 2});
-  make("part-2", 2, RecordOrder::shuffled, {.index = 2, .count = 2});
+  make("whole", 2, Order::shuffle);
+  make("part-1", 2, Order::shuffle, {.index = 1, .count = 2});
+  make("part-2", 2, Order::shuffle, {.index = 2, .count = 2});
   merge_datasets(dir_ / "merged", {dir_ / "part-1", dir_ / "part-2"}, {});
   EXPECT_TRUE(files_of(dir_ / "merged") == files_of(dir_ / "whole"));
   std::vector<std::string> mine = records("whole", "train");
-  make("all", std::nullopt, RecordOrder::source);
+  make("all", std::nullopt, Order::sequential);
   std::vector<std::string> all = records("all", "train");
   EXPECT_NE(mine, all);
   std::ranges::sort(mine);
@@ -178,17 +178,17 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GroupKindsTest,
 
 class GroupFieldsTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Source> open(const std::string& kind, OnError on_error = OnError::fail) {
+  std::unique_ptr<Source> open(const std::string& kind, BadSamples bad_samples = BadSamples::fail) {
     conversion_.emplace(source_kind(kind));
     conversion_->options().by_files = 1;
-    conversion_->options().order = RecordOrder::source;
-    conversion_->options().on_error = on_error;
+    conversion_->options().order = Order::sequential;
+    conversion_->options().bad_samples = bad_samples;
     conversion_->options().note = [this](const std::string& note) { notes_.push_back(note); };
     conversion_->check();
     return conversion_->open(dir_ / "source", dir_ / "set", false);
   }
-  ConvertSummary make(const std::string& kind, OnError on_error = OnError::fail) {
-    const auto source = open(kind, on_error);
+  ConvertSummary make(const std::string& kind, BadSamples bad_samples = BadSamples::fail) {
+    const auto source = open(kind, bad_samples);
     return convert(*source, dir_ / "set", conversion_->options());
   }
 
@@ -201,7 +201,7 @@ TEST_F(GroupFieldsTest, AValueOfAnotherTypeThanInTheFirstFilesIsABadSample) {
   write_file(dir_ / "source/a.jsonl", "{\"n\": 1}\n");
   write_file(dir_ / "source/b.jsonl", "{\"n\": 2}\n{\"n\": 2.5}\n{\"n\": 3}\n");
   EXPECT_ERROR(make("jsonl"), invalid_argument);
-  const ConvertSummary summary = make("jsonl", OnError::skip);
+  const ConvertSummary summary = make("jsonl", BadSamples::skip);
   EXPECT_EQ(summary.num_records(), 3);
   EXPECT_EQ(summary.num_skipped(), 1);
 }
@@ -243,7 +243,7 @@ TEST_F(GroupFieldsTest, ACutFileIsOneBadSample) {
   const std::string record = tf_record(tf_example(tf_integers("n", {1})));
   write_file(dir_ / "source/train-0.tfrecord", record);
   write_file(dir_ / "source/train-1.tfrecord", record + record.substr(0, record.size() - 3));
-  const ConvertSummary summary = make("tfrecord", OnError::skip);
+  const ConvertSummary summary = make("tfrecord", BadSamples::skip);
   EXPECT_EQ(summary.num_records(), 2);
   EXPECT_EQ(summary.num_skipped(), 1);
 }

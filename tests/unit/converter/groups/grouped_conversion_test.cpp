@@ -48,7 +48,7 @@ class GroupedConversionTest : public ::testing::Test {
 
 TEST_F(GroupedConversionTest, TheSourcesOrderIsThatOfItsFiles) {
   ConvertOptions options = group_options();
-  options.order = RecordOrder::source;
+  options.order = Order::sequential;
   const ConvertSummary summary = make(forty_files(), dir_ / "set", options);
   EXPECT_EQ(labels(dir_ / "set"), all_labels(forty_files()));
   EXPECT_EQ(summary.splits.at(0).num_skipped, 0);
@@ -98,7 +98,7 @@ TEST_F(GroupedConversionTest, PartsMakeWhatOneMachineMakes) {
   MadeFiles files = forty_files();
   files.is_bad = [](int64_t file, int64_t sample) { return file % 5 == 1 && sample == 77; };
   const auto lenient = [](ConvertOptions options) {
-    options.on_error = OnError::skip;
+    options.bad_samples = BadSamples::skip;
     return options;
   };
   make(files, dir_ / "whole", lenient(group_options()));
@@ -200,7 +200,7 @@ TEST_F(GroupedConversionTest, GoesOnWithoutOpeningFinishedGroups) {
   MadeFiles files = forty_files();
   files.is_bad = [](int64_t file, int64_t sample) { return file % 5 == 1 && sample == 77; };
   ConvertOptions options = group_options();
-  options.on_error = OnError::skip;
+  options.bad_samples = BadSamples::skip;
   make(files, dir_ / "undisturbed", options);
   for (const int stop_at : {2, 5, 9}) {
     const fs::path set = dir_ / ("set" + std::to_string(stop_at));
@@ -268,7 +268,7 @@ TEST_F(GroupedConversionTest, ABadSampleEndsItOrIsReported) {
   files.is_bad = [](int64_t file, int64_t sample) { return file == 9 && sample == 3; };
   ConvertOptions options = group_options();
   EXPECT_ERROR(make(files, dir_ / "set", options), corrupt);
-  options.on_error = OnError::skip;
+  options.bad_samples = BadSamples::skip;
   options.resume = true;
   const ConvertSummary summary = make(files, dir_ / "set", options);
   EXPECT_EQ(summary.num_skipped(), 1);

@@ -33,7 +33,7 @@ class Only : public ::testing::Test {
   ConvertOptions options_without_ids() {
     return {.num_threads = 2,
             .shard_bytes = 1 << 20,
-            .order = RecordOrder::source,
+            .order = Order::sequential,
             .note = [this](const std::string& sentence) { notes_.push_back(sentence); }};
   }
 

@@ -91,7 +91,7 @@ TEST_F(RecordMemoryTest, ARecordAboveTheLimitIsNamedOrReplaced) {
     LoaderOptions both = options();
     both.io.decoders_read_cache = cached;
     // ThreadSanitizer does not see how spdlog, a library as it comes, is set up.
-    both.read_ahead_epochs = false;
+    both.io.read_ahead_epochs = false;
     Loader skipping(dataset, both);
     EXPECT_EQ(skipping.next()->replacements().size(), 1U);
     both.bad_samples = BadSamples::fail;

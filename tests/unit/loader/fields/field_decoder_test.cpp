@@ -209,7 +209,7 @@ TEST_F(FieldDecoderTest, StatisticsCountWhatADecoderSaysItDid) {
     LoaderOptions with = options(dataset);
     with.fields = {{"work", std::make_shared<MuchWork>(num_reads)}};
     with.bad_samples = BadSamples::skip;
-    with.read_ahead_epochs = false;
+    with.io.read_ahead_epochs = false;
     Loader loader(dataset, with);
     testing::collect_epoch(loader, 0);
     const LoaderStatistics found = loader.statistics();
@@ -255,9 +255,9 @@ TEST_F(FieldDecoderTest, ThreadsShareTheOnlySample) {
   LoaderOptions with = options(dataset);
   with.fields = {{"parts", std::make_shared<FourParts>(std::vector<int64_t>{}, &meeting)}};
   with.batch_size = 1;
-  with.prefetch_batches = 1;
+  with.memory.prefetch_batches = 1;
   with.num_threads = 4;
-  with.read_ahead_epochs = false;
+  with.io.read_ahead_epochs = false;
   with.sampler.order = Order::sequential;
   Loader loader(dataset, with);
   EXPECT_EQ(values<int64_t>(loader.next()->field("parts")), (std::vector<int64_t>{0, 1, 2, 3}));

@@ -95,8 +95,8 @@ class RowPartsDecoderTest : public ::testing::Test {
     LoaderOptions out{.batch_size = batch_size, .image_field = "", .label_field = "n"};
     out.sampler = {.order = Order::sequential, .tail = Tail::even};
     out.num_threads = num_threads;
-    out.prefetch_batches = 1;
-    out.read_ahead_epochs = false;
+    out.memory.prefetch_batches = 1;
+    out.io.read_ahead_epochs = false;
     out.fields = {{"stack", std::make_shared<Stack>(spec)}};
     return out;
   }

@@ -129,7 +129,7 @@ TEST_F(RowsDecoderTest, EveryRecordIsAnnouncedBeforeItIsRead) {
   auto announced = std::make_shared<std::vector<std::atomic<int>>>(kNumPairs);
   LoaderOptions with = options();
   with.fields = {{"rows", std::make_shared<PairRows>(RowLayout::ragged, announced)}};
-  with.read_ahead_epochs = false;
+  with.io.read_ahead_epochs = false;
   // Of a subset the numbers in the whole split.
   Loader loader(dataset_->subset({20, 21, 3}), with);
   testing::collect_epoch(loader, 0);

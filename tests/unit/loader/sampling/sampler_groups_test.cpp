@@ -76,8 +76,9 @@ TEST(SamplerGroups, SequentialOrderIgnoresThem) {
 }
 
 TEST(SamplerGroups, AGroupSharesItsFirstRecordsRandomness) {
-  const SamplerOptions shared{.groups = std::make_shared<const Groups>(Groups{0, 3, 4}),
-                              .share_randomness = true};
+  SamplerOptions shared;
+  shared.groups = std::make_shared<const Groups>(Groups{0, 3, 4});
+  shared.share_randomness = true;
   EXPECT_EQ(random_record(shared, 2), 0);
   EXPECT_EQ(random_record(shared, 3), 3);
   EXPECT_EQ(random_record(shared, 9), 4);

@@ -17,8 +17,7 @@ class SamplerProperties : public ::testing::TestWithParam<Order> {
                            .seed = 11,
                            .rank = rank,
                            .world_size = world_size,
-                           .window_block = 4,
-                           .window_blocks = 3};
+                           .windows = {.window_block = 4, .window_blocks = 3}};
     if (GetParam() == Order::weighted) {
       std::vector<double> weights;
       for (int64_t i = 0; i < n; ++i) weights.push_back(static_cast<double>(1 + i % 3));

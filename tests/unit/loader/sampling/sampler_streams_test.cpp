@@ -26,10 +26,10 @@ SamplerOptions streamed(int64_t num_records, int64_t num_streams, int64_t block_
   return {.order = Order::windowed,
           .tail = Tail::exact,
           .seed = 7,
-          .window_blocks = window_blocks,
-          .window_block_bytes = block_bytes,
-          .places = made_places(num_records),
-          .num_streams = num_streams};
+          .windows = {.window_blocks = window_blocks,
+                      .window_block_bytes = block_bytes,
+                      .places = made_places(num_records),
+                      .num_streams = num_streams}};
 }
 
 Sampler sampler_of(int64_t num_records, int64_t batch_size, SamplerOptions options, int rank,
@@ -91,11 +91,10 @@ TEST(SamplerStreams, EachRecordComesOnceForAnySizes) {
 
 TEST(SamplerStreams, BlocksOfRecordsMayComeInStreamsToo) {
   for (const int64_t n : {5, 64, 65, 1000}) {
-    const SamplerOptions options{.order = Order::windowed,
-                                 .tail = Tail::exact,
-                                 .window_block = 8,
-                                 .window_blocks = 3,
-                                 .num_streams = 4};
+    const SamplerOptions options{
+        .order = Order::windowed,
+        .tail = Tail::exact,
+        .windows = {.window_block = 8, .window_blocks = 3, .num_streams = 4}};
     expect_each_once(joined(steps_of(n, 3, options, 2, 0)), n);
   }
 }
@@ -170,10 +169,10 @@ int64_t blocks_touched(int64_t num_streams, int num_nodes, int ranks_per_node) {
   const SamplerOptions options{
       .order = Order::windowed,
       .tail = Tail::exact,
-      .window_blocks = 4,
-      .window_block_bytes = 1000,
-      .places = places(std::vector<RecordPlaces::Run>(kShards, {kShardRecords, 32000})),
-      .num_streams = num_streams};
+      .windows = {.window_blocks = 4,
+                  .window_block_bytes = 1000,
+                  .places = places(std::vector<RecordPlaces::Run>(kShards, {kShardRecords, 32000})),
+                  .num_streams = num_streams}};
   int64_t num_blocks = 0;
   std::vector<int64_t> batch;
   for (int node = 0; node < num_nodes; ++node) {
@@ -208,7 +207,7 @@ TEST(SamplerStreams, MachinesReadDifferentBlocks) {
 TEST(SamplerStreams, TouchesTheBlocksOfOneWindowAtATime) {
   constexpr int64_t kRecords = 2000;
   SamplerOptions options = streamed(kRecords, 1, 1000, 4);
-  options.places = places({{1000, 100000}, {1000, 100000}});
+  options.windows.places = places({{1000, 100000}, {1000, 100000}});
   const auto all = joined(steps_of(kRecords, 50, options, 1, 2));
   // 200 blocks of 10 records: 50 windows of 40 records.
   std::set<int64_t> seen;
@@ -223,9 +222,10 @@ TEST(SamplerStreams, TouchesTheBlocksOfOneWindowAtATime) {
 
 TEST(SamplerStreams, BlocksDoNotStraddleShardsAndAreOfAboutTheirSize) {
   // A shard of 3.4 blocks has three, one of 3.6 four, one of a tenth one.
-  const BlockStreams streams(110, {.order = Order::windowed,
-                                   .window_block_bytes = 1000,
-                                   .places = places({{34, 3400}, {36, 3600}, {1, 100}, {39, 9}})});
+  const BlockStreams streams(
+      110, {.order = Order::windowed,
+            .windows = {.window_block_bytes = 1000,
+                        .places = places({{34, 3400}, {36, 3600}, {1, 100}, {39, 9}})}});
   std::vector<int64_t> begins;
   for (const RecordStream::Block& block : streams.stream(5, 0)->blocks) {
     begins.push_back(block.first_record);
@@ -256,7 +256,7 @@ TEST(SamplerStreams, RecordsInAnotherOrderThanTheirFilesKeepTheirNeighbours) {
   for (int64_t i = 0; i < kRecords; ++i) by_place.push_back(7 * i % kRecords);
   SamplerOptions options = streamed(kRecords, 2);
   const auto plain = joined(steps_of(kRecords, 10, options, 2, 1));
-  options.places = places(options.places->runs, by_place);
+  options.windows.places = places(options.windows.places->runs, by_place);
   const auto mapped = joined(steps_of(kRecords, 10, options, 2, 1));
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(mapped[i], 7 * plain[i] % kRecords);
 }
@@ -264,13 +264,13 @@ TEST(SamplerStreams, RecordsInAnotherOrderThanTheirFilesKeepTheirNeighbours) {
 TEST(SamplerStreams, HandlesHugeSizes) {
   constexpr int64_t kShards = 1000;
   constexpr int64_t kShardRecords = int64_t{1} << 50;
-  const Sampler sampler(
-      kShards * kShardRecords, 1,
-      {.order = Order::windowed,
-       .world_size = 7,
-       .window_block_bytes = int64_t{1} << 49,
-       .places = places(std::vector<RecordPlaces::Run>(kShards, {kShardRecords, int64_t{1} << 52})),
-       .num_streams = 7});
+  const Sampler sampler(kShards * kShardRecords, 1,
+                        {.order = Order::windowed,
+                         .world_size = 7,
+                         .windows = {.window_block_bytes = int64_t{1} << 49,
+                                     .places = places(std::vector<RecordPlaces::Run>(
+                                         kShards, {kShardRecords, int64_t{1} << 52})),
+                                     .num_streams = 7}});
   std::set<int64_t> seen;
   std::vector<int64_t> batch;
   for (int64_t i = 0; i < 1000; ++i) {
@@ -296,22 +296,24 @@ TEST(SamplerStreams, TheStateSaysBlocksAndStreams) {
             "windowed by 1000 bytes x 3 in 8 streams, 100 samples");
   EXPECT_EQ(sampler_of(100, 5, streamed(100, 1), 0, 1).description(),
             "windowed by 1000 bytes x 3, 100 samples");
-  EXPECT_EQ(Sampler(100, 5, {.order = Order::windowed, .num_streams = 2}).description(),
-            "windowed by 64 x 64 in 2 streams, 100 samples");
+  EXPECT_EQ(
+      Sampler(100, 5, {.order = Order::windowed, .windows = {.num_streams = 2}}).description(),
+      "windowed by 64 x 64 in 2 streams, 100 samples");
 }
 
 TEST(SamplerStreams, RefusesWhatHasNoMeaning) {
-  EXPECT_ERROR(Sampler(5, 1, {.num_streams = 2}), invalid_argument);
-  EXPECT_ERROR(Sampler(5, 1, {.order = Order::sequential, .window_block_bytes = 5}),
+  EXPECT_ERROR(Sampler(5, 1, {.windows = {.num_streams = 2}}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.order = Order::sequential, .windows = {.window_block_bytes = 5}}),
                invalid_argument);
-  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .num_streams = -1}), invalid_argument);
-  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .window_block_bytes = -1}),
+  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .windows = {.num_streams = -1}}),
                invalid_argument);
-  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .window_block_bytes = 5}),
+  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .windows = {.window_block_bytes = -1}}),
+               invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.order = Order::windowed, .windows = {.window_block_bytes = 5}}),
                invalid_argument);
   const auto with = [](std::shared_ptr<const RecordPlaces> where) {
-    return SamplerOptions{
-        .order = Order::windowed, .window_block_bytes = 5, .places = std::move(where)};
+    return SamplerOptions{.order = Order::windowed,
+                          .windows = {.window_block_bytes = 5, .places = std::move(where)}};
   };
   EXPECT_ERROR(Sampler(5, 1, with(places({{4, 4}}))), invalid_argument);
   EXPECT_ERROR(Sampler(5, 1, with(places({{4, 4}, {0, 4}, {1, 1}}))), invalid_argument);
@@ -324,12 +326,12 @@ TEST(SamplerStreams, MixesClassesAsDocumented) {
   constexpr int64_t kShardRecords = 32 * 76;
   constexpr int64_t kRecords = kShards * kShardRecords;
   for (const int64_t num_streams : {1, 8}) {
-    const SamplerOptions options{
-        .order = Order::windowed,
-        .tail = Tail::exact,
-        .window_block_bytes = 76,
-        .places = places(std::vector<RecordPlaces::Run>(kShards, {kShardRecords, kShardRecords})),
-        .num_streams = num_streams};
+    const SamplerOptions options{.order = Order::windowed,
+                                 .tail = Tail::exact,
+                                 .windows = {.window_block_bytes = 76,
+                                             .places = places(std::vector<RecordPlaces::Run>(
+                                                 kShards, {kShardRecords, kShardRecords})),
+                                             .num_streams = num_streams}};
     double same = 0;
     double distance = 0;
     double pairs = 0;

@@ -153,8 +153,7 @@ TEST(Sampler, LimitsAreFarFromWhereIntegersEnd) {
                              .tail = tail,
                              .rank = 5,
                              .world_size = kRanks,
-                             .window_block = kMax,
-                             .window_blocks = kMax});
+                             .windows = {.window_block = kMax, .window_blocks = kMax}});
       EXPECT_EQ(sampler.num_batches(), 1024);
       EXPECT_EQ(sampler.position_after(0, 1024), kMax);
       EXPECT_EQ(sampler.num_batches(kMax - 1), tail == Tail::drop ? 0 : 1);

@@ -139,8 +139,7 @@ TEST(SamplerWindowed, SequenceDoesNotDependOnWorldAndBatchSize) {
   SamplerOptions options{.order = Order::windowed,
                          .tail = Tail::exact,
                          .seed = 4,
-                         .window_block = 8,
-                         .window_blocks = 5};
+                         .windows = {.window_block = 8, .window_blocks = 5}};
   const auto one = sequence(333, 1, options, 2);
   EXPECT_NE(one, sequence(333, 1, options, 3)) << "epochs have orders of their own";
   for (int world_size : {2, 3}) {
@@ -153,15 +152,15 @@ TEST(SamplerWindowed, SequenceDoesNotDependOnWorldAndBatchSize) {
 
 TEST(SamplerWindowed, IsTheSameInEveryRelease) {
   const SamplerOptions options{
-      .order = Order::windowed, .seed = 42, .window_block = 16, .window_blocks = 8};
+      .order = Order::windowed, .seed = 42, .windows = {.window_block = 16, .window_blocks = 8}};
   std::vector<int64_t> batch;
   Sampler(1000, 6, options).batch(1, 0, 50, batch);
   EXPECT_EQ(batch, (std::vector<int64_t>{189, 613, 639, 635, 8, 859}));
 }
 
 TEST(SamplerWindowed, RefusesEmptyWindows) {
-  EXPECT_ERROR(Sampler(5, 1, {.window_block = 0}), invalid_argument);
-  EXPECT_ERROR(Sampler(5, 1, {.window_blocks = 0}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.windows = {.window_block = 0}}), invalid_argument);
+  EXPECT_ERROR(Sampler(5, 1, {.windows = {.window_blocks = 0}}), invalid_argument);
 }
 
 }  // namespace

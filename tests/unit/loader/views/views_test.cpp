@@ -101,7 +101,7 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
   const auto expected = epoch_of(dataset(), options);
   for (const int threads : {2, 5}) {
     options.num_threads = threads;
-    options.prefetch_batches = threads;
+    options.memory.prefetch_batches = threads;
     EXPECT_EQ(epoch_of(dataset(), options), expected);
   }
 }
@@ -111,10 +111,9 @@ TEST_F(ViewsTest, AreTheSameForAnyNumberOfThreads) {
 TEST_F(ViewsTest, TellSamplesApart) {
   LoaderOptions options =
       options_of({}, {{"mask", MaskField{.field = "mask", .mask = {.fill = 77}}}});
-  options.sampler = {
-      .order = Order::sequential,
-      .groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0}),
-      .share_randomness = true};
+  options.sampler.order = Order::sequential;
+  options.sampler.groups = std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{0});
+  options.sampler.share_randomness = true;
   options.batch_size = 1;
   for (const int threads : {1, 2}) {
     options.num_threads = threads;

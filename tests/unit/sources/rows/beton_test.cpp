@@ -151,7 +151,7 @@ TEST(Beton, SamplesThatWereNotWrittenAreBadOnes) {
   EXPECT_THAT(source->notes(), Contains(HasSubstr("3 values are damaged")));
   for (int64_t row = 1; row < 4; ++row) EXPECT_ERROR(record_of(*source, 0, row), corrupt);
   const ConvertSummary summary =
-      convert(*source, out / "set", {.order = RecordOrder::source, .on_error = OnError::skip});
+      convert(*source, out / "set", {.order = Order::sequential, .bad_samples = BadSamples::skip});
   EXPECT_EQ(summary.num_skipped(), 3);
 }
 

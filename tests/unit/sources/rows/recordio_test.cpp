@@ -285,7 +285,7 @@ TEST(RecordIo, SkipsDamageWhereThatIsAskedFor) {
   write_file(dir / "a.rec", file.substr(0, file.size() - 40));
   const auto source = open_recordio(dir.path());
   const ConvertSummary summary =
-      convert(*source, out / "set", {.order = RecordOrder::source, .on_error = OnError::skip});
+      convert(*source, out / "set", {.order = Order::sequential, .bad_samples = BadSamples::skip});
   EXPECT_EQ(summary.splits[0].num_records, 1);
   EXPECT_EQ(summary.num_skipped(), 2);
 }

@@ -154,7 +154,7 @@ TEST_P(RowFormats, SamplesBeyondTheLimitAreBadOnes) {
   EXPECT_ERROR(record_of(*source, 0, 1), unsupported);
   EXPECT_EQ(std::get<1>(sample(*source, 2)), 2);
   const ConvertSummary summary =
-      convert(*source, dir_ / "set", {.order = RecordOrder::source, .on_error = OnError::skip});
+      convert(*source, dir_ / "set", {.order = Order::sequential, .bad_samples = BadSamples::skip});
   EXPECT_EQ(summary.splits[0].num_records, 2);
   EXPECT_EQ(summary.num_skipped(), 1);
 }
@@ -200,7 +200,7 @@ TEST_P(RowFormats, CutFilesGiveNoWrongSample) {
     if (num_bad == num_rows) continue;
     const ConvertSummary summary =
         convert(*source, dir_ / std::to_string(size),
-                {.order = RecordOrder::source, .on_error = OnError::skip});
+                {.order = Order::sequential, .bad_samples = BadSamples::skip});
     EXPECT_EQ(summary.num_skipped(), num_bad);
     EXPECT_EQ(summary.splits[0].num_records, num_rows - num_bad);
   }

@@ -23,10 +23,10 @@ class DevicePrefetcherTest : public ::testing::Test {
     LoaderOptions out;
     out.batch_size = 6;
     out.num_threads = 2;
-    out.held_batches = DevicePrefetcher::kHeldBatches;
+    out.memory.held_batches = DevicePrefetcher::kHeldBatches;
     out.image.transform = RandomResizedCrop{.size = 24};
     out.sampler = {.tail = Tail::exact, .seed = 5};
-    if (device().is_cuda()) out.allocator = pinned_slab_allocator();
+    if (device().is_cuda()) out.memory.allocator = pinned_slab_allocator();
     return out;
   }
 
@@ -121,7 +121,7 @@ TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
 
 TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {
   LoaderOptions with = options();
-  with.held_batches = 2;
+  with.memory.held_batches = 2;
   Loader loader(dataset_, with);
   EXPECT_ERROR(DevicePrefetcher(loader, device()), invalid_argument);
 }
@@ -129,7 +129,7 @@ TEST_F(DevicePrefetcherTest, RefusesALoaderThatHoldsTooFewBatches) {
 // Of the loader's own memory; that of pinned memory belongs to libtorch, as below.
 TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
   LoaderOptions with = options();
-  with.allocator = nullptr;
+  with.memory.allocator = nullptr;
   Loader loader(dataset_, with);
   auto batch = std::make_shared<Batch>(std::move(*loader.next()));
   const at::Tensor images = images_tensor(batch);
@@ -144,8 +144,8 @@ TEST_F(DevicePrefetcherTest, TensorsKeepTheirBatch) {
 
 TEST_F(DevicePrefetcherTest, TensorsGiveTheirSlabBack) {
   LoaderOptions with = options();
-  with.held_batches = 1;
-  with.allocator = nullptr;
+  with.memory.held_batches = 1;
+  with.memory.allocator = nullptr;
   Loader loader(dataset_, with);
   for (int i = 0; i < 4; ++i) {
     const at::Tensor images =
@@ -172,10 +172,10 @@ TEST_F(DevicePrefetcherTest, TensorsShareTheStorageOfTheirSlab) {
   for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
     LoaderOptions with = options();
     with.image.output.layout = layout;
-    with.allocator = default_slab_allocator();
+    with.memory.allocator = default_slab_allocator();
     Loader reference(dataset_, with);
     const auto allocator = std::make_shared<TensorSlabAllocator>(make);
-    with.allocator = allocator;
+    with.memory.allocator = allocator;
     {
       Loader loader(dataset_, with);
       std::vector<at::Tensor> kept;
@@ -192,7 +192,7 @@ TEST_F(DevicePrefetcherTest, TensorsShareTheStorageOfTheirSlab) {
         kept.push_back(images);  // more than held_batches: the batch itself is gone
       }
       EXPECT_EQ(loader.num_held_batches(), 0);
-      EXPECT_GT(int64_t(kept.size()), with.held_batches);
+      EXPECT_GT(int64_t(kept.size()), with.memory.held_batches);
       EXPECT_GE(num_alive, int(kept.size()));
       EXPECT_FALSE(allocator->slab_of(&num_alive).defined());
     }

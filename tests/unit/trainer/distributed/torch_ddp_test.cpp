@@ -56,7 +56,7 @@ TrainOptions options_for(const std::filesystem::path& data) {
   options.momentum = 0.9;
   options.weight_decay = 1e-4;
   options.compute_threads = 1;
-  options.threads = 1;
+  options.num_threads = 1;
   classification(options).channels_last = false;
   return options;
 }

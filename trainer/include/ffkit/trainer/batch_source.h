@@ -1,5 +1,6 @@
 // BatchSource: gives training its batches. A task may have its own. Most tasks need one of two:
 // LoaderSource, or RepeatedBatch, which always gives the same batch.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <c10/core/Device.h>

@@ -7,6 +7,7 @@
 //
 // A plain value. Tensors on the CPU use the loader's memory, which returns to the loader when the
 // last of them is destroyed.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -6,6 +6,7 @@
 //
 // Copies overlap with computing only if the slabs are pinned (pinned_slab_allocator()). On the CPU
 // nothing is copied. Belongs to the thread whose current stream computes.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <c10/core/Device.h>
@@ -52,7 +53,7 @@ class DevicePrefetcher {
 // Slabs in page-locked ("pinned") memory of libtorch's allocator, from which a GPU copies by
 // itself.
 
-// For LoaderOptions::allocator. It is a TensorSlabAllocator: tensors of torch.h may be copied to
+// For MemoryOptions::allocator. It is a TensorSlabAllocator: tensors of torch.h may be copied to
 // the GPU asynchronously, and dropped during the copy. libtorch rounds sizes up to powers of two,
 // and keeps the memory when the loader ends. Throws Error(unsupported) if libtorch sees no CUDA
 // device.

@@ -4,6 +4,7 @@
 // Calls are collective, except start_send() and start_receive(): all processes make the same calls
 // in the same order, and wait for each other. Not thread-safe. Throws Error(io) if another process
 // is gone or does not answer.
+// May change in any version (docs/stability.md).
 #pragma once
 
 #include <ATen/core/Tensor.h>

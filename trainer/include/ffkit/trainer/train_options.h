@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ffkit/base/option_table.h>
+#include <ffkit/base/samples.h>
 #include <ffkit/format/shard_facts.h>
 #include <ffkit/trainer/task_options.h>
 
@@ -34,25 +35,6 @@ enum class Amp {
 };
 std::string_view to_string(Amp amp);
 Amp parse_amp(std::string_view name);
-
-// The treatment of a record that cannot be read or decoded.
-enum class OnBadSample {
-  fail,  // the run ends
-  // another record replaces it (BadSamples::skip of the loader); stderr names each such record, and
-  // their number at the end of the epoch
-  skip,
-};
-std::string_view to_string(OnBadSample policy);
-OnBadSample parse_on_bad_sample(std::string_view name);
-
-// The order of the training samples.
-enum class SampleOrder {
-  automatic,  // shuffle, or windowed over a data set in a store (Order::automatic of the loader)
-  shuffle,
-  windowed,  // in blocks of kStoreBlockBytes and `num_streams` streams
-};
-std::string_view to_string(SampleOrder order);
-SampleOrder parse_sample_order(std::string_view name);
 
 // How lr changes if a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
@@ -190,11 +172,11 @@ struct TrainOptions {
   bool deterministic = false;
   // Decoding threads of the loader. 0: with a GPU as many as this process has cores, without one a
   // sixteenth of that.
-  int threads = 0;
-  int prefetch = 3;  // batches that the loader prepares ahead, >= 1
+  int num_threads = 0;
+  int prefetch_batches = 3;  // batches that the loader prepares ahead, >= 1
   // Longer records are refused (ShardReaderOptions::max_record_bytes); >= 1.
   int64_t max_record_bytes = ShardReaderOptions{}.max_record_bytes;
-  OnBadSample bad_samples = OnBadSample::fail;
+  BadSamples bad_samples = BadSamples::fail;
   // Threads of libtorch's kernels. 0: this process's share of the cores that its machine's
   // processes may use.
   int compute_threads = 0;
@@ -218,8 +200,8 @@ struct TrainOptions {
   const Own& task_options() const;
   AnyTaskOptions any_task_options;  // empty: the task's defaults
 
-  SampleOrder order = SampleOrder::automatic;
-  // Windowed order: number of streams that an epoch is divided into (SamplerOptions::num_streams);
+  Order order = Order::automatic;
+  // Windowed order: number of streams that an epoch is divided into (WindowOptions::num_streams);
   // 0: one per process.
   int64_t num_streams = 0;
 

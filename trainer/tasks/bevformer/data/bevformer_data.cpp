@@ -203,7 +203,7 @@ LoaderOptions keyframe_loader_options(const TrainOptions& options, const Process
   out.image_field = out.label_field = "";
   out.fields = nuscenes::keyframe_fields(split, keyframe);
   out.sampler.order = Order::sequential;
-  out.read_ahead_epochs = false;  // the next one has other windows, or there is none
+  out.io.read_ahead_epochs = false;  // the next one has other windows, or there is none
   return out;
 }
 

@@ -129,7 +129,7 @@ LoaderOptions person_loader_options(const TrainOptions& options, const ProcessPl
     out.sampler.mixture = training_mixture(options);
   }
   out.sampler.tail = is_training ? Tail::drop : Tail::exact;
-  out.read_ahead_epochs = is_training;
+  out.io.read_ahead_epochs = is_training;
   return out;
 }
 

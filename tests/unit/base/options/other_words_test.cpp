@@ -1,0 +1,42 @@
+#include "base/other_words.h"
+
+#include "test_prelude.h"
+
+namespace ffkit {
+namespace {
+
+const std::vector<std::string> kKnown = {"num-threads", "bad-samples", "seed",  "batch-size",
+                                         "lr",          "order",       "resume"};
+
+std::string words(std::string_view place, std::string_view name,
+                  OptionStyle style = OptionStyle::command_line) {
+  return words_on_name(place, name, kKnown, style);
+}
+
+TEST(OtherWords, NameWhatIsMeant) {
+  EXPECT_EQ(words("ffconvert folder", "--workers"), "use instead --num-threads");
+  EXPECT_EQ(words("Loader", "workers", OptionStyle::python), "use instead num_threads");
+  EXPECT_EQ(words("Loader", "batch", OptionStyle::python), "use instead batch_size");
+  EXPECT_EQ(words("fftrain", "learning_rate"), "use instead --lr");
+  EXPECT_EQ(words("fftrain", "aug-splits"), "none does the same");
+  EXPECT_EQ(words("ffconvert folder", "force"),
+            "nothing is overwritten; remove DST first, or continue it with --resume");
+  // Of another program alone, and of no table.
+  EXPECT_EQ(words("ffconvert folder", "aug-splits").substr(0, 15), "the nearest are");
+  EXPECT_EQ(words("Loader", "sed", OptionStyle::field).substr(0, 20), "the nearest are seed");
+  // An option that the command does not have is no answer.
+  EXPECT_EQ(words_on_name("ffinspect info", "workers", {"json"}, OptionStyle::field),
+            "the nearest are json");
+}
+
+TEST(OtherWords, NameWhatEarlierVersionsCalledOtherwise) {
+  EXPECT_EQ(words("ffconvert folder", "--threads"), "it is --num-threads now");
+  EXPECT_EQ(words("", "on_error", OptionStyle::python), "it is bad_samples now");
+  EXPECT_EQ(current_name("order", "shuffled"), "shuffle");
+  EXPECT_EQ(current_name("order", "source"), "sequential");
+  EXPECT_EQ(current_name("seed", "shuffled"), "shuffled");
+  EXPECT_EQ(current_name("option", "seed"), "seed");
+}
+
+}  // namespace
+}  // namespace ffkit
