@@ -1,6 +1,7 @@
 #include "machine/wait_check.h"
 
 #include <shared_mutex>
+#include <thread>
 #include <utility>
 
 #include <ffkit/base/error.h>
@@ -34,6 +35,16 @@ WaitCheck::~WaitCheck() {
 WaitCheck::Check ends_waits_once(std::function<bool()> is_asked) {
   return [is_asked = std::move(is_asked)](const Wait& wait) {
     if (wait.is_over || wait.waited < kTimeToAnswer || !is_asked()) return;
+    throw Error(ErrorCode::cancelled, "stopped on request");
+  };
+}
+
+WaitCheck::Check ends_own_waits_once(std::function<bool()> is_asked) {
+  return [is_asked = std::move(is_asked), thread = std::this_thread::get_id(),
+          has_ended_one = false](const Wait& wait) mutable {
+    if (std::this_thread::get_id() != thread || wait.is_over || !is_asked()) return;
+    if (!has_ended_one && wait.waited < kTimeToAnswer) return;
+    has_ended_one = true;
     throw Error(ErrorCode::cancelled, "stopped on request");
   };
 }

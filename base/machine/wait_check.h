@@ -37,6 +37,10 @@ inline constexpr std::chrono::milliseconds kTimeToAnswer{800};
 // A check that ends waits with Error(cancelled) once `is_asked` says so: of who was told to stop.
 WaitCheck::Check ends_waits_once(std::function<bool()> is_asked);
 
+// The same for the waits of this thread alone, for work that is given up. After the first wait that
+// it ends, the others end at once.
+WaitCheck::Check ends_own_waits_once(std::function<bool()> is_asked);
+
 // Calls every check that lives, and throws what one throws.
 void check_wait(const Wait& wait);
 
@@ -44,7 +48,7 @@ void check_wait(const Wait& wait);
 template <typename Future>
 void wait_checked(const Future& future) {
   Wait wait;
-  while (future.wait_for(kBetweenChecks) != std::future_status::ready) {
+  while (future.wait_for(kBetweenChecks) == std::future_status::timeout) {
     wait.waited += kBetweenChecks;
     check_wait(wait);
   }

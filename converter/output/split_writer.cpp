@@ -8,6 +8,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "base/machine/wait_check.h"
 #include "output/own_names.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
@@ -125,6 +126,7 @@ void SplitWriter::end() {
 
 void SplitWriter::wait_for(size_t most) {
   while (closing_.size() > most) {
+    wait_checked(closing_.front().summary);
     Closing closing = std::move(closing_.front());
     closing_.pop_front();
     finished_[closing.shard] = {closing.summary.get(), shard_file_name(closing.shard)};

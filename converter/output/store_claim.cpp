@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file/file_lock.h"
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "storage/addresses/place.h"
@@ -223,6 +224,10 @@ void StoreClaim::require_held() {
 }
 
 void StoreClaim::beat() {
+  const WaitCheck check(ends_own_waits_once([this] {
+    const std::lock_guard lock(mutex_);
+    return is_ending_;
+  }));
   std::unique_lock lock(mutex_);
   while (!is_ending_changed_.wait_for(lock, pace().beat, [this] { return is_ending_; })) {
     ++num_beats_;

@@ -9,6 +9,7 @@
 #include <ffkit/base/machine.h>
 #include <ffkit/base/version.h>
 
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "format/dataset/manifest_text.h"
 
@@ -74,6 +75,10 @@ void SampleQueue::stop() {
 
 void SampleQueue::work() {
   std::optional<SampleEncoder> encoder;
+  const WaitCheck check(ends_own_waits_once([this] {
+    const std::lock_guard lock(mutex_);
+    return is_stopping_;
+  }));
   std::unique_lock lock(mutex_);
   for (;;) {
     to_do_.wait(lock, [this] { return is_stopping_ || num_begun_ < jobs_.size(); });

@@ -6,6 +6,7 @@
 #include <ffkit/format/dataset_writer.h>
 #include <ffkit/format/unfinished.h>
 
+#include "base/machine/wait_check.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
 #include "pack/report.h"
@@ -30,7 +31,15 @@ struct SampleWriter::Impl {
         });
   }
 
-  const std::unique_ptr<Destination> claimed;
+  ~Impl() {
+    const WaitCheck check(ends_own_waits_once([this] { return !is_finished; }));
+    queue.reset();
+    writer.reset();
+    claimed.reset();
+  }
+
+  bool is_finished = false;
+  std::unique_ptr<Destination> claimed;
   std::optional<DatasetWriter> writer;
   std::unique_ptr<SampleQueue> queue;  // last: its threads use what is above
 };
@@ -68,6 +77,7 @@ SplitSummary SampleWriter::finish() {
     impl.claimed->require_held();
     const Manifest manifest = impl.writer->finish();
     impl.claimed->commit();
+    impl.is_finished = true;
     return summary_of(manifest);
   } catch (const Error&) {
     throw;

@@ -10,6 +10,7 @@
 #include <ffkit/format/shard_writer.h>
 #include <ffkit/format/unfinished.h>
 
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "output/destination.h"
 #include "output/destination_checks.h"
@@ -224,6 +225,7 @@ SplitSummary ShardSink::commit(const std::vector<std::string>& descriptions, int
 }
 
 void ShardSink::abort() {
+  const WaitCheck check(ends_own_waits_once([] { return true; }));
   impl_->claimed.reset();
 }
 
@@ -251,14 +253,16 @@ struct ShardTask::Impl {
   }
 
   ~Impl() {
+    const WaitCheck check(ends_own_waits_once([this] { return !is_finished; }));
     queue.reset();
     shard.reset();
     if (is_finished) return;
     for (const ManifestShard& written : described.manifest.shards) {
       try {
         remove_file_at(folder / written.file);
-      } catch (const std::exception&) {
-        continue;  // no description names it
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::cancelled) return;
+      } catch (const std::exception&) {  // no description names it
       }
     }
   }

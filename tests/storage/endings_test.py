@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,6 +93,35 @@ for what, command, status in (("ffconvert", [FFCONVERT, "folder", "s3://bucket/p
     said = ended(begin, process, status, f"Ctrl-C in {what}", most_s=3)
     print(f"Ctrl-C in {what}: {time.monotonic() - begin:.1f} s")
     expect(what != "Dataset()" or "KeyboardInterrupt" in said[1], said)
+# A writer whose store takes no shard, or says nothing at all. What it has claimed is given back, if the store answers that.
+SAMPLES = """
+import os, ffkit
+def samples():
+    print("last word", flush=True)
+    input()
+    for _ in range(100): yield {"x": os.urandom(100_000)}
+"""
+OPTIONS = "'s3://bucket/written', 'train', {'x': 'bytes'}, shard_size='1M'"
+for what, code in {"Writer": f"with ffkit.Writer({OPTIONS}) as writer:\n    for sample in samples(): writer.write(sample)",
+                   "ShardSink": f"with ffkit.convert.ShardSink({OPTIONS}) as sink: sink.write(samples(), 0)"}.items():
+    for stalled in (".ffr", ""):
+        server.stalled = None
+        process = subprocess.Popen([sys.executable, "-c", SAMPLES + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        told(process)
+        server.stalled = stalled
+        waited_for()
+        process.stdin.write("\n")
+        process.stdin.flush()
+        expect(server.waits.acquire(timeout=60), f"{what} sends nothing")
+        time.sleep(1)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = ended(begin, process, -signal.SIGINT, f"Ctrl-C in {what}, '{stalled}' stalled", most_s=3)
+        print(f"Ctrl-C in {what}, '{stalled}' stalled: {time.monotonic() - begin:.1f} s")
+        expect("KeyboardInterrupt" in said[1], said[1])
+        left = [file.name for file in (FOLDER / "bucket/written").rglob("*") if file.is_file()]
+        expect(stalled == "" or not left, f"{left} is left")
+        shutil.rmtree(FOLDER / "bucket/written", ignore_errors=True)
 # A training that has its data ends in order, also while the store says nothing to what it reads
 # ahead. One that waits for its next batch leaves a checkpoint when Ctrl-C comes.
 if FFTRAIN:

@@ -24,7 +24,7 @@ class FolderServer:
         self.failed = 0
         self.is_gone = False  # connections are closed without an answer
         self.delay_s = 0
-        self.stalled = None  # requests whose path ends so get no answer; "": all
+        self.stalled = None  # requests whose path ends so, but DELETE, get no answer; "": all
         self.ranges = []  # (path, begin, end) of each request for a part of a file
         self.answered = None  # some of those: requests for other parts get no answer
         self.waits = threading.Semaphore(0)  # one for each of these
@@ -56,6 +56,28 @@ class _Handler(Handler):
 
     def do_HEAD(self):
         self.do_GET()
+
+    def do_PUT(self):
+        own = self.server_of_folder
+        path = self.path.partition("?")[0]
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if own.stalled is not None and path.endswith(own.stalled):
+            own.waits.release()
+            threading.Event().wait()
+        file = own.folder / urllib.parse.unquote(path).lstrip("/")
+        if self.headers.get("If-None-Match") == "*" and file.is_file():
+            return self.answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+        return self.answer(200, ETag='"1"')
+
+    def do_DELETE(self):
+        own = self.server_of_folder
+        if own.stalled == "":
+            own.waits.release()
+            threading.Event().wait()
+        (own.folder / urllib.parse.unquote(self.path.partition("?")[0]).lstrip("/")).unlink(missing_ok=True)
+        return self.answer(204)
 
     def do_GET(self):
         own = self.server_of_folder
