@@ -68,7 +68,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   command
       ->add_option("--max-record", target.reader.max_record_bytes,
                    "Largest record to read; so a damaged file cannot use more memory than this")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->option_text("SIZE=256M");
   command->footer(footer);

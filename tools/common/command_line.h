@@ -28,7 +28,6 @@
 
 #include <ffkit/base/error.h>
 
-#include "base/enum_names.h"
 #include "base/left_out.h"
 #include "base/other_words.h"
 #include "tools/common/storage_arguments.h"
@@ -250,6 +249,19 @@ inline std::string words_on_wrong_value(const CLI::App& app, std::string text) {
                              ? "numbers, as --help says"
                              : "a whole number";
   return fmt::format("{} is '{}'; it must be {}", name, text.substr(end + 3), expected);
+}
+
+// Takes "64M" as bytes.
+inline CLI::Validator size_in_bytes() {
+  return {[](std::string& text) -> std::string {
+            const std::string given = text;
+            try {
+              if (CLI::AsSizeValue(false)(text).empty()) return {};
+            } catch (const CLI::ValidationError&) {  // an unknown unit
+            }
+            return fmt::format("'{}' is not a size; give a number of bytes, such as 64M", given);
+          },
+          "SIZE"};
 }
 
 // Adds --retry-seconds to the commands of `app`, whatever they read: it outranks the variable of

@@ -18,10 +18,10 @@
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
-#include "base/enum_names.h"
 #include "base/file/user_text.h"
 #include "base/left_out.h"
 #include "base/other_words.h"
+#include "tools/common/command_line.h"
 
 namespace ffkit {
 namespace {
@@ -286,7 +286,7 @@ void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bo
   if (!option.type_name.empty()) added->type_name(option.type_name);
   if (!option.choices.empty()) added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
   if (option.is_size) {
-    added->transform(CLI::AsSizeValue(false));
+    added->transform(size_in_bytes());
     if (!option.range) added->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()));
     added->option_text("SIZE=" + option.default_text());
   }
