@@ -111,7 +111,7 @@ struct SamplerOptions {
   // one.
   int64_t epoch_size = 0;
 
-  WindowOptions windows = {};  // of Order::windowed
+  WindowOptions windows = WindowOptions();  // of Order::windowed; {} makes GCC 12 warn
 
   // For Order::weighted only: one for each of at most 2^32 records, finite, >= 0, not all 0. A
   // record of weight 0 is never drawn; weights below 2^-32 of the mean are raised to that. They
