@@ -12,7 +12,6 @@
 
 #include <ffkit/base/error.h>
 
-#include "enum_names.h"
 #include "make_error.h"
 #include "printable.h"
 
@@ -104,31 +103,6 @@ std::string compose(const std::string& places, const std::string& message,
 }
 
 }  // namespace
-
-constexpr EnumName<ErrorCode> kErrorCodeNames[] = {
-    {ErrorCode::not_found, "not_found"},
-    {ErrorCode::corrupt, "corrupt"},
-    {ErrorCode::io, "io"},
-    {ErrorCode::invalid_argument, "invalid_argument"},
-    {ErrorCode::unsupported, "unsupported"},
-    {ErrorCode::cancelled, "cancelled"}};
-std::string_view to_string(ErrorCode code) {
-  return name_of(kErrorCodeNames, code);
-}
-
-constexpr EnumName<ErrorSubject> kErrorSubjectNames[] = {{ErrorSubject::unknown, "unknown"},
-                                                         {ErrorSubject::argument, "argument"},
-                                                         {ErrorSubject::sample, "sample"},
-                                                         {ErrorSubject::source, "source"},
-                                                         {ErrorSubject::destination, "destination"},
-                                                         {ErrorSubject::dataset, "dataset"},
-                                                         {ErrorSubject::shard, "shard"},
-                                                         {ErrorSubject::split, "split"},
-                                                         {ErrorSubject::field, "field"},
-                                                         {ErrorSubject::checkpoint, "checkpoint"}};
-std::string_view to_string(ErrorSubject subject) {
-  return name_of(kErrorSubjectNames, subject);
-}
 
 Error::Error(ErrorCode code, const std::string& message, ErrorContext context)
     : Error(code, "", message, std::move(context)) {}

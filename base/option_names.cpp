@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
-#include "enum_names.h"
 #include "make_error.h"
 #include "other_words.h"
 

@@ -21,6 +21,11 @@ std::string words_on_name(std::string_view place, std::string_view word,
 bool is_other_word(std::string_view place, std::string_view word,
                    const std::vector<std::string>& known);
 
+// What somebody may have meant by a name that there is not: the three of `names` that need the
+// fewest letters changed, added or left out to become `name`, nearest first; '_' and '-' are the
+// same.
+std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
+
 struct Renamed {
   std::string kind;  // "option"; "Python"; or the option whose value it is: "order"
   std::string old_name, name;

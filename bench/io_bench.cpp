@@ -155,12 +155,12 @@ class RecordReader {
   Measurement run(double seconds) {
     const Stopwatch watch(seconds);
     int64_t num_records = 0;
-    loader_.start_epoch(epoch_++);
+    loader_.set_epoch(epoch_++);
     while (!watch.is_over()) {
       if (const auto batch = loader_.next()) {
         num_records += batch->size();
       } else {
-        loader_.start_epoch(epoch_++);
+        loader_.set_epoch(epoch_++);
       }
     }
     return watch.stop(num_records, num_records * record_bytes_);

@@ -101,7 +101,7 @@ void load(const fs::path& folder, const text::TokenLoaderOptions& options, int64
           const char* name) {
   const double begin = wall_seconds();
   text::TokenLoader loader(Dataset::open(folder), options);
-  loader.start_epoch(1);
+  loader.set_epoch(1);
   const double started = wall_seconds();
   if (!loader.next()) throw Error(ErrorCode::invalid_argument, "there is no batch");
   const double first = wall_seconds();
@@ -111,7 +111,7 @@ void load(const fs::path& folder, const text::TokenLoaderOptions& options, int64
     if (const auto batch = loader.next()) {
       loaded += batch->size * options.context;
     } else {
-      loader.start_epoch(++epoch);
+      loader.set_epoch(++epoch);
     }
   }
   const double seconds = processor_seconds() - busy;

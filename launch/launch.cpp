@@ -11,7 +11,6 @@
 
 #include <ffkit/launch/launch.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "launchers.h"
 #include "meeting_point.h"
@@ -302,11 +301,6 @@ ProcessPlace node_place(const Variables& v, bool needs_meeting_point) {
   return place;
 }
 
-constexpr EnumName<Launcher> kLauncherNames[] = {
-    {Launcher::automatic, "auto"},  {Launcher::none, "none"}, {Launcher::torchrun, "torchrun"},
-    {Launcher::slurm, "slurm"},     {Launcher::mpi, "mpi"},   {Launcher::node, "node"},
-    {Launcher::torchrun, "pytorch"}};  // MMEngine's word
-
 constexpr LaunchWords kTrainingWords = {
     .no_number =
         "the environment variable {name} is '{value}', which is not a number; correct the program "
@@ -379,14 +373,6 @@ void start_on_machine(int num_processes, LaunchPlan& plan) {
 }
 
 }  // namespace
-
-std::string_view to_string(Launcher launcher) {
-  return name_of(kLauncherNames, launcher);
-}
-
-Launcher parse_launcher(std::string_view name) {
-  return value_of(kLauncherNames, name, "launcher");
-}
 
 LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environment) {
   // What run_local_processes() started has the options of the command that started it.

@@ -185,7 +185,7 @@ int64_t Loader::num_batches() const {
   return num_batches_on_rank(require(impl_).parts.sampler, 0);
 }
 
-void Loader::start_epoch(int64_t epoch) {
+void Loader::set_epoch(int64_t epoch) {
   Impl& impl = require(impl_);
   impl.require_own_process();
   if (epoch < 0) {

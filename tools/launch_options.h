@@ -13,7 +13,7 @@ namespace ffkit {
 inline void add_launch_options(CLI::App& app, LaunchOptions& l, const std::string& processes) {
   app.add_option("--nproc", l.num_processes, processes)->check(CLI::Range(0, 4096));
   app.add_option_function<std::string>(
-         "--launcher", [&l](const std::string& name) { l.launcher = parse_launcher(name); },
+         "--launcher", [&l](const std::string& name) { l.launcher = from_name<Launcher>(name); },
          "Program that started the processes: auto, none, torchrun (or pytorch), slurm, mpi (PALS, "
          "Flux and jsrun as well), node")
       ->default_str("auto");

@@ -40,7 +40,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   const std::unique_ptr<Evaluation> evaluation = task.evaluation();
   if (!files.results.empty() || !files.confusion.empty()) evaluation->keep_predictions();
   StopVote vote(mesh.world());
-  source.start_epoch(0);
+  source.set_epoch(0);
   // Those that compute a network together leave at the same batch.
   const auto is_stopped = [&] {
     source.wait_for_batch();

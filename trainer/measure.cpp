@@ -65,16 +65,16 @@ ThroughputMeter time_steps(int64_t num_steps, double num_units, Step step) {
 // Batches without end.
 class EndlessSource final : public BatchSource {
  public:
-  explicit EndlessSource(BatchSource& source) : source_(source) { source_.start_epoch(epoch_); }
+  explicit EndlessSource(BatchSource& source) : source_(source) { source_.set_epoch(epoch_); }
 
   int64_t num_batches() const override { return std::numeric_limits<int64_t>::max(); }
-  void start_epoch(int64_t epoch) override { source_.start_epoch(epoch_ = epoch); }
+  void set_epoch(int64_t epoch) override { source_.set_epoch(epoch_ = epoch); }
   void restore(const LoaderState& state) override { source_.restore(state); }
   LoaderState state() const override { return source_.state(); }
   std::optional<DeviceBatch> next() override {
     std::optional<DeviceBatch> batch = source_.next();
     if (!batch) {
-      source_.start_epoch(++epoch_);
+      source_.set_epoch(++epoch_);
       batch = source_.next();
     }
     if (!batch)

@@ -246,7 +246,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
 }
 
 std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& work_dir) {
-  task_->start_epoch(state_.epochs_done);
+  task_->set_epoch(state_.epochs_done);
   EpochResult result;
   // Of the last step, also where only the validation is left.
   result.lr = learning_rate(resolved_, length_.steps_per_epoch,
@@ -297,7 +297,7 @@ std::optional<EpochResult> TrainingRun::run_epoch(const std::optional<WorkDir>& 
   // data would be waited for.
   if (next_epoch < length_.num_epochs || !task_->shares_source(next_epoch, source_epoch_)) {
     prepare_source(next_epoch);
-    train_->start_epoch(next_epoch);
+    train_->set_epoch(next_epoch);
   }
   if (ends_with_validation()) {
     result.val = validate_epoch();

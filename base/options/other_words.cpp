@@ -8,8 +8,6 @@
 #include <optional>
 #include <sstream>
 
-#include "enum_names.h"
-
 namespace ffkit {
 
 extern const char* const kOtherWords;  // other_words.txt, by CMake

@@ -70,7 +70,9 @@ Arguments parse(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(direct));
   app.add_option_function<std::string>(
          "--dtype",
-         [&](const std::string& name) { loader.image.output.dtype = ffkit::parse_dtype(name); },
+         [&](const std::string& name) {
+           loader.image.output.dtype = ffkit::from_name<ffkit::DType>(name);
+         },
          "of the batches; u8 is not normalised")
       ->check(CLI::IsMember({"u8", "f16", "bf16", "f32"}));
   app.add_flag("--eval", args.eval, "resize and centre crop instead of random crops");
@@ -168,7 +170,7 @@ void drop_shards(const ffkit::Dataset& dataset) {
 
 Measurement run_epoch(ffkit::Loader& loader, int64_t epoch) {
   const Stopwatch watch;
-  loader.start_epoch(epoch);
+  loader.set_epoch(epoch);
   int64_t num_samples = 0;
   while (const std::optional<ffkit::Batch> batch = loader.next()) num_samples += batch->size();
   return watch.stop(num_samples);

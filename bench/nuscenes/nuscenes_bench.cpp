@@ -216,7 +216,7 @@ void run(const Options& options) {
   if (!is_there && !options.dct) export_files(split, options.folder / "files");
   Loader loader(split.keyframes, loader_options(options, split));
   const auto epoch = [&](int64_t number) {
-    loader.start_epoch(number);
+    loader.set_epoch(number);
     int64_t num_samples = 0;
     while (const auto batch = loader.next()) num_samples += batch->size();
     return num_samples;

@@ -3,7 +3,6 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/image_storage.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 
 namespace ffkit {
@@ -17,38 +16,6 @@ int scaled(int side, int from, int to) {
 }
 
 }  // namespace
-
-constexpr EnumName<StoreAs> kStoreAsNames[] = {{StoreAs::jpeg, "jpeg"},
-                                               {StoreAs::dct, "dct"},
-                                               {StoreAs::raw, "raw"},
-                                               {StoreAs::smart, "smart"}};
-std::string_view to_string(StoreAs store) {
-  return name_of(kStoreAsNames, store);
-}
-
-StoreAs parse_store_as(std::string_view name) {
-  return value_of(kStoreAsNames, name, "store");
-}
-
-constexpr EnumName<ImageCheck> kImageCheckNames[] = {{ImageCheck::header, "header"},
-                                                     {ImageCheck::decode, "decode"}};
-std::string_view to_string(ImageCheck check) {
-  return name_of(kImageCheckNames, check);
-}
-
-ImageCheck parse_image_check(std::string_view name) {
-  return value_of(kImageCheckNames, name, "check of pictures");
-}
-
-constexpr EnumName<ExifUse> kExifUseNames[] = {{ExifUse::ignore, "ignore"},
-                                               {ExifUse::apply, "apply"}};
-std::string_view to_string(ExifUse exif) {
-  return name_of(kExifUseNames, exif);
-}
-
-ExifUse parse_exif_use(std::string_view name) {
-  return value_of(kExifUseNames, name, "exif");
-}
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {
   if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
@@ -76,7 +43,7 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
              "JPEG quality of pictures that are encoded again")
         .set_range(1, 100);
     table.add_choice(
-        "store", storage.store, parse_store_as, names_in(kStoreAsNames),
+        "store", storage.store,
         fmt::format(
             "jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: pixels, "
             "which are large and need no decoding; smart: {} of the pictures as pixels, "
@@ -91,19 +58,19 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
               "Turns CMYK JPEGs, PNGs and everything else that is not a plain JPEG into RGB JPEGs; "
               "DST/report.jsonl names them");
   } else if (use == PictureUse::store) {
-    table.add_choice("store", storage.store, parse_store_as, {"jpeg", "dct"},
+    table.add_choice("store", storage.store, {"jpeg", "dct"},
                      fmt::format("jpeg: pictures keep their bytes; {}", kDct));
   }
   if (takes_exif || is_all) {
     table
         .add_choice(
-            "exif", storage.exif, parse_exif_use, {"apply", "ignore"},
+            "exif", storage.exif, {"apply", "ignore"},
             "ignore: pixels as they are in the file, like torchvision; apply: pictures that EXIF "
             "data turn or mirror are stored upright, encoded again; DST/report.jsonl names them")
         .is_offered = takes_exif;
   }
   if (is_all) {
-    table.add_choice("check-images", storage.check, parse_image_check, names_in(kImageCheckNames),
+    table.add_choice("check-images", storage.check,
                      "Check of each picture. header: its size and kind; decode: all of its pixels");
   }
 }

@@ -4,7 +4,6 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/options.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "launch/job_place.h"
 
@@ -12,16 +11,6 @@ namespace ffkit {
 
 constexpr std::string_view kPartOfEnvironment = "auto";
 constexpr std::string_view kAutomatic = "auto";  // of by_files
-
-constexpr EnumName<ReadMode> kReadModeNames[] = {
-    {ReadMode::automatic, "auto"}, {ReadMode::direct, "direct"}, {ReadMode::gather, "gather"}};
-std::string_view to_string(ReadMode mode) {
-  return name_of(kReadModeNames, mode);
-}
-
-ReadMode parse_read_mode(std::string_view name) {
-  return value_of(kReadModeNames, name, "read");
-}
 
 ConvertPart parse_part(std::string_view text) {
   if (text == kPartOfEnvironment) {
@@ -67,11 +56,11 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
       .set_size()
       .set_range(1 << 20, 1LL << 40);
-  table.add_choice("order", options.order, parse_order, {"shuffle", "sequential"},
+  table.add_choice("order", options.order, {"shuffle", "sequential"},
                    "Order of the records. shuffle: training splits are shuffled with " +
                        option_name("seed") + "; sequential: the order of the source");
   table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
-  table.add_choice("bad-samples", options.bad_samples, parse_bad_samples, {"fail", "skip", "keep"},
+  table.add_choice("bad-samples", options.bad_samples, {"fail", "skip", "keep"},
                    "If a sample cannot be read: fail: the conversion fails; skip: the sample (for "
                    "texts the document) is left out; keep: its bytes are stored as they are. "
                    "DST/report.jsonl names each one");
@@ -88,7 +77,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
       .set_size()
       .set_range_or_zero(256, kMaxDictionaryBytes);
   table.add_choice(
-      "read", options.read, parse_read_mode, names_in(kReadModeNames),
+      "read", options.read,
       "How archives are read. direct: each picture when its turn comes; gather: once from front to "
       "back, through temporary files in DST, for slow disks; auto: measures which is faster");
   table

@@ -6,7 +6,6 @@
 #include <ffkit/converter/merge.h>
 #include <ffkit/format/dataset_writer.h>
 
-#include "base/enum_names.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "merge/folder_lock.h"
@@ -22,32 +21,12 @@
 
 namespace ffkit {
 
-constexpr EnumName<ShardTransfer> kShardTransferNames[] = {
-    {ShardTransfer::link, "link"}, {ShardTransfer::move, "move"}, {ShardTransfer::copy, "copy"}};
-std::string_view to_string(ShardTransfer transfer) {
-  return name_of(kShardTransferNames, transfer);
-}
-
-ShardTransfer parse_shard_transfer(std::string_view name) {
-  return value_of(kShardTransferNames, name, "transfer");
-}
-
-constexpr EnumName<Duplicates> kDuplicatesNames[] = {{Duplicates::fail, "fail"},
-                                                     {Duplicates::keep, "keep"}};
-std::string_view to_string(Duplicates duplicates) {
-  return name_of(kDuplicatesNames, duplicates);
-}
-
-Duplicates parse_duplicates(std::string_view name) {
-  return value_of(kDuplicatesNames, name, "duplicates");
-}
-
 void describe(MergeOptions& options, OptionTable& table) {
   table.add_choice(
-      "transfer", options.transfer, parse_shard_transfer, names_in(kShardTransferNames),
+      "transfer", options.transfer,
       "How shards get into DST. link: hard links, or copies if links are impossible; move: removes "
       "them from the sources when the result is safe on disk; copy: copies them");
-  table.add_choice("duplicates", options.duplicates, parse_duplicates, names_in(kDuplicatesNames),
+  table.add_choice("duplicates", options.duplicates,
                    "If DST already has records that were made from the same bytes: fail: nothing "
                    "is joined; keep: they are stored twice");
   table.add("duplicate-ids", options.duplicate_ids,

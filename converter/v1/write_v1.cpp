@@ -18,7 +18,6 @@
 #include <ffkit/image/dct_picture.h>
 
 #include "base/bytes/pickle.h"
-#include "base/enum_names.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
 #include "format/dataset/manifest_text.h"
@@ -367,18 +366,8 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
 
 }  // namespace
 
-constexpr EnumName<V1Content> kV1ContentNames[] = {
-    {V1Content::automatic, "auto"}, {V1Content::raw, "raw"}, {V1Content::imagenet, "imagenet"}};
-std::string_view to_string(V1Content content) {
-  return name_of(kV1ContentNames, content);
-}
-
-V1Content parse_v1_content(std::string_view name) {
-  return value_of(kV1ContentNames, name, "payload");
-}
-
 void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {
-  table.add_choice("payload", options.content, parse_v1_content, names_in(kV1ContentNames),
+  table.add_choice("payload", options.content,
                    "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
                    "of one field; auto: imagenet where possible");
   table.add("field", options.field, "Writing v1: the field to write")

@@ -11,8 +11,8 @@
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/filter.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
+#include "base/other_words.h"
 #include "dataset/dataset_files.h"
 #include "schema/label_field.h"
 

@@ -7,23 +7,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/enum_names.h"
 #include "shard/shard_file.h"
 #include "shard/shard_layout.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
-
-constexpr EnumName<ShardCheck> kShardCheckNames[] = {{ShardCheck::automatic, "automatic"},
-                                                     {ShardCheck::at_once, "at_once"},
-                                                     {ShardCheck::as_needed, "as_needed"}};
-
-std::string_view to_string(ShardCheck check) {
-  return name_of(kShardCheckNames, check);
-}
-ShardCheck parse_shard_check(std::string_view name) {
-  return value_of(kShardCheckNames, name, "check_shards");
-}
 
 // What is known of it without opening it comes from the manifest; the rest from the open file.
 class OpenShards::Shard final : public ShardFile {

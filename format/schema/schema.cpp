@@ -1,4 +1,4 @@
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <set>
@@ -12,38 +12,22 @@
 namespace ffkit {
 namespace {
 
-constexpr std::array<std::string_view, 12> kDTypeNames = {
-    "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"};
 constexpr std::array<size_t, 12> kDTypeSizes = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-constexpr std::array<std::string_view, 6> kFieldTypeNames = {"bytes",  "string", "scalar",
-                                                             "tensor", "image",  "list"};
 
-template <typename Enum, size_t n>
-Enum parse(std::string_view name, const std::array<std::string_view, n>& names, const char* what) {
-  for (size_t i = 0; i < n; ++i) {
-    if (names[i] == name) return static_cast<Enum>(i);
+// A name in a file that this version does not know is one of a newer version.
+template <NamedEnum Enum>
+Enum stored_name(const nlohmann::json& name) {
+  try {
+    return from_name<Enum>(name.get<std::string>());
+  } catch (const Error& error) {
+    throw Error(ErrorCode::unsupported, error.message());
   }
-  throw error_of(ErrorCode::unsupported, "unknown {} '{}'; known are {}", what, name,
-                 fmt::join(names, ", "));
 }
 
 }  // namespace
 
 size_t size_of(DType dtype) {
   return kDTypeSizes[static_cast<size_t>(dtype)];
-}
-std::string_view to_string(DType dtype) {
-  return kDTypeNames[static_cast<size_t>(dtype)];
-}
-DType parse_dtype(std::string_view name) {
-  return parse<DType>(name, kDTypeNames, "dtype");
-}
-
-std::string_view to_string(FieldType type) {
-  return kFieldTypeNames[static_cast<size_t>(type)];
-}
-FieldType parse_field_type(std::string_view name) {
-  return parse<FieldType>(name, kFieldTypeNames, "field type");
 }
 
 bool has_dtype(const Field& field) {
@@ -144,11 +128,9 @@ Schema schema_from_json(const nlohmann::json& json) {
   for (const auto& item : json.at("fields")) {
     Field field;
     field.name = item.at("name").get<std::string>();
-    field.type = parse_field_type(item.at("type").get<std::string>());
-    if (field.type == FieldType::list) {
-      field.item = parse_field_type(item.at("item").get<std::string>());
-    }
-    if (has_dtype(field)) field.dtype = parse_dtype(item.at("dtype").get<std::string>());
+    field.type = stored_name<FieldType>(item.at("type"));
+    if (field.type == FieldType::list) field.item = stored_name<FieldType>(item.at("item"));
+    if (has_dtype(field)) field.dtype = stored_name<DType>(item.at("dtype"));
     field.column = item.value("column", false);
     schema.fields.push_back(std::move(field));
   }

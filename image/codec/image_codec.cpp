@@ -9,7 +9,6 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "bitmaps/bitmaps.h"
 #include "codec/jpeg_decoder.h"
@@ -60,14 +59,6 @@ bool has_png_end(std::span<const std::byte> data) {
 }
 
 }  // namespace
-
-constexpr EnumName<ImageEncoding> kImageEncodingNames[] = {
-    {ImageEncoding::unknown, "unknown"}, {ImageEncoding::jpeg, "jpeg"}, {ImageEncoding::png, "png"},
-    {ImageEncoding::webp, "webp"},       {ImageEncoding::bmp, "bmp"},   {ImageEncoding::ppm, "ppm"},
-    {ImageEncoding::dct, "dct"}};
-std::string_view to_string(ImageEncoding encoding) {
-  return name_of(kImageEncodingNames, encoding);
-}
 
 JpegHuffmanDecoder jpeg_huffman_decoder() {
   if (!JpegHuffman::is_built()) return JpegHuffmanDecoder::libjpeg;

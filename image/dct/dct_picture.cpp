@@ -6,7 +6,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "dct/dct_file.h"
 #include "dct/dct_kernels.h"
@@ -46,25 +45,6 @@ void put_u32(std::vector<std::byte>& out, size_t at, size_t value) {
 bool is_dct_picture(std::span<const std::byte> image) {
   return image.size() >= DctFile::kMagicBytes &&
          std::memcmp(image.data(), DctFile::kMagic.data(), DctFile::kMagicBytes) == 0;
-}
-
-constexpr EnumName<DctRefusal> kDctRefusalNames[] = {
-    {DctRefusal::not_jpeg, "not a JPEG"},
-    {DctRefusal::progressive, "progressive"},
-    {DctRefusal::arithmetic, "arithmetic coded"},
-    {DctRefusal::lossless, "lossless or hierarchical"},
-    {DctRefusal::precision, "not of 8 bits"},
-    {DctRefusal::components, "neither grey nor of 3 components"},
-    {DctRefusal::several_scans, "in several scans"},
-    {DctRefusal::restart_markers, "with restart markers"},
-    {DctRefusal::no_tables, "without Huffman tables"},
-    {DctRefusal::irregular_header, "with an irregular header"},
-    {DctRefusal::unused_bytes, "with more in its scan than its pixels take"},
-    {DctRefusal::damaged, "damaged or cut"},
-    {DctRefusal::not_exact, "not made again to the byte"},
-    {DctRefusal::too_large, "too large"}};
-std::string_view to_string(DctRefusal refusal) {
-  return name_of(kDctRefusalNames, refusal);
 }
 
 struct DctTranscoder::Impl {

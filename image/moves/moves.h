@@ -109,7 +109,8 @@ class PlanScalers {
  private:
   ImageOutput output_;
   std::unique_ptr<PictureScaler> copier_;
-  std::array<std::unique_ptr<PictureScaler>, kInterpolations.size()> scalers_;  // by interpolation
+  std::array<std::unique_ptr<PictureScaler>, kNames<Interpolation>.names.size()>
+      scalers_;  // by interpolation
 };
 
 class CanvasMover {

@@ -8,21 +8,9 @@
 #include <numbers>
 #include <vector>
 
-#include "base/enum_names.h"
 #include "pixels/pixel_ops.h"
 
 namespace ffkit {
-
-constexpr EnumName<WarpFilter> kWarpFilterNames[] = {{WarpFilter::nearest, "nearest"},
-                                                     {WarpFilter::bilinear, "bilinear"},
-                                                     {WarpFilter::bicubic, "bicubic"}};
-std::string_view to_string(WarpFilter filter) {
-  return name_of(kWarpFilterNames, filter);
-}
-
-WarpFilter parse_warp_filter(std::string_view name) {
-  return value_of(kWarpFilterNames, name, "filter");
-}
 
 namespace {
 

@@ -3,7 +3,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/image/image_resizer.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "codec/pixel_buffer.h"
 #include "resize/resample_passes.h"
@@ -15,18 +14,6 @@
 #endif
 
 namespace ffkit {
-
-constexpr EnumName<Interpolation> kInterpolationNames[] = {
-    {Interpolation::bilinear, "bilinear"},
-    {Interpolation::bicubic, "bicubic"},
-    {Interpolation::opencv_bilinear, "opencv_bilinear"}};
-std::string_view to_string(Interpolation interpolation) {
-  return name_of(kInterpolationNames, interpolation);
-}
-
-Interpolation parse_interpolation(std::string_view name) {
-  return value_of(kInterpolationNames, name, "interpolation");
-}
 
 bool is_built(Interpolation interpolation) {
   return interpolation != Interpolation::opencv_bilinear || has_opencv();

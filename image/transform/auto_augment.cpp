@@ -2,7 +2,6 @@
 #include <numbers>
 #include <span>
 
-#include "base/enum_names.h"
 #include "pixels/pixel_ops.h"
 #include "transform/augmenter.h"
 
@@ -71,11 +70,6 @@ double draw_sign(AugmentOp op, double magnitude, CounterRandom& random) {
   return is_signed(op) && random.uniform() < 0.5 ? -magnitude : magnitude;
 }
 
-constexpr EnumName<AutoAugmentPolicy> kAutoAugmentPolicyNames[] = {
-    {AutoAugmentPolicy::imagenet, "imagenet"},
-    {AutoAugmentPolicy::cifar10, "cifar10"},
-    {AutoAugmentPolicy::svhn, "svhn"}};
-
 std::span<const SubPolicy> policy_of(AutoAugmentPolicy policy) {
   switch (policy) {
     case AutoAugmentPolicy::cifar10:
@@ -139,14 +133,6 @@ std::array<DrawnOp, 2> draw_ops(const AutoAugment& options, ImageSize size, Coun
     ops[i] = {op, draw_sign(op, rand_augment_magnitude(op, bin, kNumBins, size), random)};
   }
   return ops;
-}
-
-std::string_view to_string(AutoAugmentPolicy policy) {
-  return name_of(kAutoAugmentPolicyNames, policy);
-}
-
-AutoAugmentPolicy parse_auto_augment_policy(std::string_view name) {
-  return value_of(kAutoAugmentPolicyNames, name, "policy");
 }
 
 void apply_op(const RgbImage& image, const DrawnOp& drawn, RgbColor fill, uint8_t* scratch) {

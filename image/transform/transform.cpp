@@ -89,7 +89,7 @@ void check(const ScalePad& pad) {
 }
 
 void check_interpolation(Interpolation interpolation) {
-  if (std::ranges::find(kInterpolations, interpolation) == kInterpolations.end()) {
+  if (to_string(interpolation) == "unknown") {
     refuse("interpolation", static_cast<double>(interpolation),
            "bilinear, bicubic or opencv_bilinear");
   }

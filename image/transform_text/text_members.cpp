@@ -164,13 +164,13 @@ void read_text(const TextPlace& place, const TextValue& value, SigmaRange& to) {
 }
 
 void read_text(const TextPlace& place, const TextValue& value, Interpolation& to) {
-  to = parse_interpolation(text_of_name(place, value));
+  to = from_name<Interpolation>(text_of_name(place, value));
 }
 void read_text(const TextPlace& place, const TextValue& value, WarpFilter& to) {
-  to = parse_warp_filter(text_of_name(place, value));
+  to = from_name<WarpFilter>(text_of_name(place, value));
 }
 void read_text(const TextPlace& place, const TextValue& value, AutoAugmentPolicy& to) {
-  to = parse_auto_augment_policy(text_of_name(place, value));
+  to = from_name<AutoAugmentPolicy>(text_of_name(place, value));
 }
 
 void read_text(const TextPlace& place, const TextValue& value, std::vector<int64_t>& to) {

@@ -11,7 +11,6 @@
 
 #include <ffkit/image/image_options.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/other_words.h"
 #include "base/printable.h"

@@ -116,7 +116,7 @@ Json export_to_json(const ExportedSplit& split) {
 // The command that makes a data set of the files again, in the same order; empty for forms whose
 // sources have the order of names.
 std::string way_back(const ExportOptions& options, const Exported& exported) {
-  const ExportForm form = parse_export_form(options.form);
+  const ExportForm form = from_name<ExportForm>(options.form);
   const bool is_of_files = form == ExportForm::files || form == ExportForm::imagefolder;
   // Of splits with other classes, one call makes other labels.
   const bool has_classes = exported.class_files == std::vector<std::string>{"classes.txt"};
@@ -186,7 +186,7 @@ void export_packed(const Target& target, const std::string& destination) {
 
 int export_tree(const ExportOptions& options) {
   catch_stop_signals();
-  const ExportChoice choice = {parse_export_form(options.form), options.shard_bytes,
+  const ExportChoice choice = {from_name<ExportForm>(options.form), options.shard_bytes,
                                names_in_list(options.fields)};
   if (is_packed(options.target)) {
     if (choice.form != ExportForm::files || choice.shard_bytes > 0 || !choice.fields.empty()) {
@@ -218,13 +218,13 @@ void add_export_command(CLI::App& app, Action& action) {
       ->required()
       ->option_text(" ");
   command->add_option("--as", options->form, "files, imagefolder, webdataset or mds; see below")
-      ->check(CLI::IsMember(export_form_names()))
+      ->check(CLI::IsMember(names_of<ExportForm>()))
       ->option_text("FORM=files");
   command
       ->add_option("--shard-size", options->shard_bytes,
                    "Size at which a tar file or MDS shard is full; 256M for webdataset, 64M for "
                    "mds, which holds a shard in memory")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes())
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->option_text("SIZE");
   command

@@ -2,18 +2,12 @@
 
 #include <limits>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "export/exported.h"
 #include "export/files_export.h"
 
 namespace ffkit {
 namespace {
-
-constexpr EnumName<ExportForm> kFormNames[] = {{ExportForm::files, "files"},
-                                               {ExportForm::imagefolder, "imagefolder"},
-                                               {ExportForm::webdataset, "webdataset"},
-                                               {ExportForm::mds, "mds"}};
 
 bool is_of_files(ExportForm form) {
   return form == ExportForm::files || form == ExportForm::imagefolder;
@@ -57,18 +51,6 @@ ExportedSplit export_split(const ExportSource& source, const std::filesystem::pa
 }
 
 }  // namespace
-
-std::string_view to_string(ExportForm form) {
-  return name_of(kFormNames, form);
-}
-
-std::vector<std::string> export_form_names() {
-  return names_in(kFormNames);
-}
-
-ExportForm parse_export_form(std::string_view name) {
-  return value_of(kFormNames, name, "form of an export");
-}
 
 Exported export_splits(const std::vector<Dataset>& splits, const std::filesystem::path& destination,
                        const ExportChoice& choice) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/dataset.h>
 
 #include "export/exported.h"
@@ -19,11 +20,12 @@ enum class ExportForm : uint8_t {
   webdataset,   // <split>/<split>-000000.tar, ...
   mds,          // MosaicML Streaming's: <split>/index.json, shard.00000.mds, ...
 };
-std::string_view to_string(ExportForm form);
-// "files", "imagefolder", ...
-std::vector<std::string> export_form_names();
-// Throws Error(invalid_argument) for another name.
-ExportForm parse_export_form(std::string_view name);
+template <>
+inline constexpr auto kNames<ExportForm> =
+    enum_names<ExportForm>("form of an export", {{ExportForm::files, "files"},
+                                                 {ExportForm::imagefolder, "imagefolder"},
+                                                 {ExportForm::webdataset, "webdataset"},
+                                                 {ExportForm::mds, "mds"}});
 
 struct ExportChoice {
   ExportForm form = ExportForm::files;

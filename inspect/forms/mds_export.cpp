@@ -12,11 +12,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/record.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "export/exported.h"

@@ -11,12 +11,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "tools/common/output_file.h"

@@ -5,7 +5,6 @@
 
 #include <ffkit/image/image_codec.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
 #include "image/codec/mask_decoder.h"
@@ -15,9 +14,6 @@
 
 namespace ffkit {
 namespace {
-
-constexpr EnumName<ShortVideo> kShortVideoNames[] = {
-    {ShortVideo::bad, "bad"}, {ShortVideo::loop, "loop"}, {ShortVideo::repeat, "repeat"}};
 
 bool is_list_of(const Field& field, std::initializer_list<FieldType> items) {
   return field.type == FieldType::list && std::ranges::find(items, field.item) != std::end(items);
@@ -283,14 +279,6 @@ class FrameSizeDecoder final : public OfFirstFrame {
 };
 
 }  // namespace
-
-std::string_view to_string(ShortVideo what) {
-  return name_of(kShortVideoNames, what);
-}
-
-ShortVideo parse_short_video(std::string_view name) {
-  return value_of(kShortVideoNames, name, "if_short");
-}
 
 Clip::Clip(const Schema& schema, std::string name, FramesField options)
     : name_(std::move(name)),

@@ -7,7 +7,6 @@
 
 #include <ffkit/format/dtype_visitor.h>
 
-#include "base/enum_names.h"
 #include "base/fnv.h"
 #include "base/make_error.h"
 #include "base/mix64.h"
@@ -15,9 +14,6 @@
 
 namespace ffkit {
 namespace {
-
-constexpr EnumName<BoxFormat> kBoxFormatNames[] = {
-    {BoxFormat::xywh, "xywh"}, {BoxFormat::xyxy, "xyxy"}, {BoxFormat::cxcywh, "cxcywh"}};
 
 BoxEdges edges_of(std::span<const double> box, BoxFormat format) {
   switch (format) {
@@ -31,23 +27,6 @@ BoxEdges edges_of(std::span<const double> box, BoxFormat format) {
 }
 
 }  // namespace
-
-constexpr EnumName<PointCount> kPointCountNames[] = {{PointCount::pixels, "pixels"},
-                                                     {PointCount::edges, "edges"}};
-std::string_view to_string(PointCount count) {
-  return name_of(kPointCountNames, count);
-}
-PointCount parse_point_count(std::string_view name) {
-  return value_of(kPointCountNames, name, "count of points");
-}
-
-std::string_view to_string(BoxFormat format) {
-  return name_of(kBoxFormatNames, format);
-}
-
-BoxFormat parse_box_format(std::string_view name) {
-  return value_of(kBoxFormatNames, name, "box format");
-}
 
 std::vector<double> numbers_of(const TensorView& tensor) {
   return visit_dtype(tensor.dtype, [&](auto type) {

@@ -248,10 +248,10 @@ class Loader:
         is_begun = not self._is_fresh and not self._is_finished
         if is_begun and self._taken == 0 and epoch != self.epoch and not restart:
             # A loop that has taken nothing is moved: some call iter() before set_epoch().
-            self._loader.start_epoch(epoch)
+            self._loader.set_epoch(epoch)
             self._begin = self._loader.state()
         elif restart or epoch != self.epoch or self._is_finished or (is_begun and self._loader.at_end()):
-            self._loader.start_epoch(epoch)
+            self._loader.set_epoch(epoch)
             self._place(fresh=True, finished=False)
 
     def __getattr__(self, name: str) -> Any:
@@ -274,7 +274,7 @@ class Loader:
         # Who counts batches by len() takes all of them and never asks for the end.
         has_all = not self._is_fresh and self._taken > 0 and self._loader.at_end()
         if self._is_finished or has_all:
-            self._loader.start_epoch(self._loader.epoch() + 1)
+            self._loader.set_epoch(self._loader.epoch() + 1)
         elif not self._is_fresh and self._taken > 0:
             self._warn_of_repetition()
             self._loader.restore(self._begin)

@@ -137,7 +137,7 @@ void bind_dataset(nb::module_& module) {
     if (max_record_bytes > 0) shards.max_record_bytes = max_record_bytes;
     if (index_cache_bytes > 0) shards.index_cache_bytes = index_cache_bytes;
     if (max_open_shards > 0) shards.max_open_shards = max_open_shards;
-    shards.check_shards = parse_shard_check(check_shards);
+    shards.check_shards = from_name<ShardCheck>(check_shards);
     return shards;
   };
   nb::class_<Dataset>(module, "Dataset")

@@ -163,13 +163,13 @@ void read_value(const NamedValue& from, TurnCenter& to) {
 }
 
 void read_value(const NamedValue& from, Interpolation& to) {
-  to = parse_interpolation(word_of(from));
+  to = from_name<Interpolation>(word_of(from));
 }
 void read_value(const NamedValue& from, WarpFilter& to) {
-  to = parse_warp_filter(word_of(from));
+  to = from_name<WarpFilter>(word_of(from));
 }
 void read_value(const NamedValue& from, AutoAugmentPolicy& to) {
-  to = parse_auto_augment_policy(word_of(from));
+  to = from_name<AutoAugmentPolicy>(word_of(from));
 }
 
 template <typename T>
@@ -298,8 +298,7 @@ ImageOptions image_options_from_python(nb::handle options) {
   read_value(NamedValue(options, "augment"), image.augmentations);
   const nb::object erasing = options.attr("erasing");
   if (!erasing.is_none()) image.erasing = erasing_from_python(erasing);
-  image.output.dtype =
-      get_name(options, "dtype", [](const auto& name) { return parse_dtype(name); });
+  image.output.dtype = get_name(options, "dtype", from_name<DType>);
   image.output.layout = get_name(options, "layout", parse_layout);
   image.output.channels = get<int>(options, "channels");
   image.output.normalize = get<bool>(options, "normalize");

@@ -255,9 +255,9 @@ void bind_loader(nb::module_& module) {
       .def(nb::init<const Dataset&, const nb::typed<nb::dict, nb::str, nb::any>&>())
       .def("num_batches",
            [](PyLoader& self) { return self.ask([](Loader& l) { return l.num_batches(); }); })
-      .def("start_epoch",
+      .def("set_epoch",
            [](PyLoader& self, int64_t epoch) {
-             self.call([&](Loader& loader) { loader.start_epoch(epoch); });
+             self.call([&](Loader& loader) { loader.set_epoch(epoch); });
            })
       .def("next", &next_batch, nb::arg("copy"),
            nb::sig("def next(self, copy: bool) -> Batch | None"))

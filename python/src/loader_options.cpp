@@ -28,7 +28,7 @@ MaskNumbers parse_mask_numbers(const std::string& name) {
 }
 
 BoxFormat get_format(nb::handle o, const char* name) {
-  return get_name(o, name, [](const auto& text) { return parse_box_format(text); });
+  return get_name(o, name, from_name<BoxFormat>);
 }
 
 RowLayout get_rows(nb::handle o) {
@@ -49,7 +49,7 @@ MaskField mask_field(nb::handle o) {
       .field = get<std::string>(o, "field"),
       .view = get<std::string>(o, "view"),
       .mask = {
-          .dtype = get_name(o, "dtype", [](const auto& n) { return parse_dtype(n); }),
+          .dtype = get_name(o, "dtype", from_name<DType>),
           .numbers = get_name(o, "numbers", parse_mask_numbers),
           .fill = o.attr("fill").is_none() ? std::nullopt : std::optional(get<int64_t>(o, "fill")),
           .ids = cast_value<std::map<int64_t, int64_t>>(o.attr("table")(), "MaskField.ids")}};
@@ -78,7 +78,7 @@ PointsField points_field(nb::handle o) {
           .num_points = get<int64_t>(o, "num_points"),
           .boxes = get<std::string>(o, "boxes"),
           .mirrored = get<std::vector<std::pair<int64_t, int64_t>>>(o, "mirrored"),
-          .counts = get_name(o, "counts", [](const auto& n) { return parse_point_count(n); })};
+          .counts = get_name(o, "counts", from_name<PointCount>)};
 }
 
 FramesField frames_field(nb::handle o) {
@@ -86,7 +86,7 @@ FramesField frames_field(nb::handle o) {
           .count = get<int64_t>(o, "count"),
           .stride = get<int64_t>(o, "stride"),
           .jitter = get<bool>(o, "jitter"),
-          .if_short = get_name(o, "if_short", [](const auto& n) { return parse_short_video(n); }),
+          .if_short = get_name(o, "if_short", from_name<ShortVideo>),
           .image = image_options_from_python(o.attr("image"))};
 }
 
@@ -195,7 +195,7 @@ std::optional<Mixture> mixture_option(const nb::dict& options) {
 }
 
 SamplerOptions sampler_options(const nb::dict& options) {
-  return {.order = parse_order(option<std::string>(options, "order")),
+  return {.order = from_name<Order>(option<std::string>(options, "order")),
           .tail = named(options, "tail", kTails),
           .seed = option<uint64_t>(options, "seed"),
           .rank = option<int>(options, "rank"),
@@ -264,19 +264,20 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
 }  // namespace
 
 LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict& options) {
-  LoaderOptions made{.batch_size = option<int64_t>(options, "batch_size"),
-                     .sampler = sampler_options(options),
-                     .image_field = option<std::string>(options, "image_field"),
-                     .image = image_options_from_python(options["image"]),
-                     .label_field = option<std::string>(options, "label_field"),
-                     .views = views_from_python(options["views"]),
-                     .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
-                                .cutmix_alpha = option<double>(options, "cutmix_alpha")},
-                     .num_threads = option<int>(options, "num_threads"),
-                     .memory = {.prefetch_batches = option<int>(options, "prefetch_batches"),
-                                .held_batches = option<int>(options, "held_batches")},
-                     .bad_samples = parse_bad_samples(option<std::string>(options, "bad_samples")),
-                     .io = io_options(options)};
+  LoaderOptions made{
+      .batch_size = option<int64_t>(options, "batch_size"),
+      .sampler = sampler_options(options),
+      .image_field = option<std::string>(options, "image_field"),
+      .image = image_options_from_python(options["image"]),
+      .label_field = option<std::string>(options, "label_field"),
+      .views = views_from_python(options["views"]),
+      .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
+                 .cutmix_alpha = option<double>(options, "cutmix_alpha")},
+      .num_threads = option<int>(options, "num_threads"),
+      .memory = {.prefetch_batches = option<int>(options, "prefetch_batches"),
+                 .held_batches = option<int>(options, "held_batches")},
+      .bad_samples = from_name<BadSamples>(option<std::string>(options, "bad_samples")),
+      .io = io_options(options)};
   for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
     const auto field = cast_value<std::string>(name, "the name of a field");
     if (std::optional<ViewField> of_view = view_field_from_python(spec, field)) {

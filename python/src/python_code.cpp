@@ -43,7 +43,7 @@ class PythonFunction {
       : schema_(schema),
         name_(std::move(name)),
         function_(shared_object(nb::borrow(spec.attr("function")))),
-        dtype_(parse_dtype(get<std::string>(spec, "dtype"))),
+        dtype_(from_name<DType>(get<std::string>(spec, "dtype"))),
         shape_(get<std::vector<int64_t>>(spec, "shape")) {
     if (dtype_ == DType::bf16) {
       throw Error(

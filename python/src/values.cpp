@@ -90,10 +90,10 @@ Schema schema_from_python(nb::handle fields) {
   for (const nb::handle entry : fields) {
     Field field;
     field.name = nb::cast<std::string>(entry[0]);
-    field.type = parse_field_type(nb::cast<std::string>(entry[1]));
-    if (!entry[2].is_none()) field.dtype = parse_dtype(nb::cast<std::string>(entry[2]));
+    field.type = from_name<FieldType>(nb::cast<std::string>(entry[1]));
+    if (!entry[2].is_none()) field.dtype = from_name<DType>(nb::cast<std::string>(entry[2]));
     field.column = nb::cast<bool>(entry[3]);
-    if (!entry[4].is_none()) field.item = parse_field_type(nb::cast<std::string>(entry[4]));
+    if (!entry[4].is_none()) field.item = from_name<FieldType>(nb::cast<std::string>(entry[4]));
     schema.fields.push_back(std::move(field));
   }
   validate(schema);

@@ -7,9 +7,9 @@
 #include <numbers>
 #include <span>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/nuscenes/classes.h>
 
-#include "base/enum_names.h"
 #include "base/file/file.h"
 #include "converter/input/splitmix.h"
 

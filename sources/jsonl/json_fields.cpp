@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <optional>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"
 #include "numbers/json_numbers.h"

@@ -349,9 +349,9 @@ FileListing jsonl_files(const fs::path& path, const JsonlOptions& /*options*/) {
 }
 
 void describe(JsonlOptions& options, OptionTable& table) {
-  table.add_choice("token-dtype", options.token_dtype, parse_dtype, {"u16", "i32", "i64"},
+  table.add_choice("token-dtype", options.token_dtype, {"u16", "i32", "i64"},
                    "Data type for arrays of integers");
-  table.add_choice("real-dtype", options.real_dtype, parse_dtype, {"f64", "f32"},
+  table.add_choice("real-dtype", options.real_dtype, {"f64", "f32"},
                    "Data type for arrays of numbers that are not whole");
   table
       .add("max-line-bytes", options.max_line_bytes,

@@ -11,7 +11,6 @@
 #include <ffkit/converter/source_kind.h>
 
 #include "archives/parallel_io.h"
-#include "base/enum_names.h"
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -23,12 +22,6 @@
 
 namespace ffkit {
 namespace {
-
-constexpr EnumName<LmdbValue> kLmdbValues[] = {{LmdbValue::automatic, "auto"},
-                                               {LmdbValue::picture, "picture"},
-                                               {LmdbValue::datum, "datum"},
-                                               {LmdbValue::bytes, "bytes"},
-                                               {LmdbValue::text, "text"}};
 
 bool is_datum(LmdbContent content) {
   return content == LmdbContent::datum_picture || content == LmdbContent::datum_bytes ||
@@ -458,21 +451,13 @@ class LmdbKind final : public KindOptions<LmdbOptions, open_lmdb> {
 
 }  // namespace
 
-std::string_view to_string(LmdbValue value) {
-  return name_of(kLmdbValues, value);
-}
-
-LmdbValue parse_lmdb_value(std::string_view name) {
-  return value_of(kLmdbValues, name, "kind of values");
-}
-
 std::unique_ptr<Source> open_lmdb(const fs::path& path, const LmdbOptions& options) {
   return make_row_source(std::make_unique<LmdbRows>(Place(path).path(), options), options.rows);
 }
 
 void describe(LmdbOptions& options, OptionTable& table) {
   table.add_choice(
-      "value", options.value, parse_lmdb_value, {"auto", "picture", "datum", "bytes", "text"},
+      "value", options.value,
       "Kind of the values. picture: files of pictures; datum: Caffe's messages; bytes, text: as "
       "they are; auto: pictures or Datum messages if at least half of them are, else bytes");
   table.add("rgb", options.is_rgb,

@@ -385,7 +385,7 @@ void describe(NuScenesOptions& options, OptionTable& table) {
       .add("camera-sweeps", options.camera_sweeps,
            "Number of sweeps of each camera before each keyframe")
       .set_range(0, kMaxSweeps);
-  table.add_choice("lidar-dtype", options.lidar_dtype, parse_dtype, {"f32", "f16"},
+  table.add_choice("lidar-dtype", options.lidar_dtype, {"f32", "f16"},
                    "Data type of lidar points. f32: as in the files; f16: half the size, with an "
                    "error of up to 0.4 cm within 16 m, and of up to 3.1 cm beyond 64 m");
   table.add("allow-partial", options.allow_partial,

@@ -1,4 +1,4 @@
-// A file system that hangs, as a network file system without its server does: next(), start_epoch()
+// A file system that hangs, as a network file system without its server does: next(), set_epoch()
 // and the destructor of a loader all return within the time that they promise, and the loader goes
 // on once the file system answers.
 #include <liburing.h>
@@ -139,15 +139,15 @@ TEST_P(HangingReads, AreAnErrorUntilTheFileSystemAnswers) {
   const Batch first = *patiently([&] { return loader.next(); });
   EXPECT_EQ(testing::collect(first), expected.front());
   // ... and another is begun only when the reads of the one before are over.
-  patiently([&] { loader.start_epoch(0); });
+  patiently([&] { loader.set_epoch(0); });
   hang_or_not(true);
   expect_hanging([&] {
     while (loader.next()) continue;
   });
-  expect_hanging([&] { loader.start_epoch(3); });
+  expect_hanging([&] { loader.set_epoch(3); });
   expect_hanging([&] { loader.next(); });
   hang_or_not(false);
-  patiently([&] { loader.start_epoch(0); });
+  patiently([&] { loader.set_epoch(0); });
   std::vector<testing::CollectedBatch> found;
   while (auto batch = patiently([&] { return loader.next(); })) {
     found.push_back(testing::collect(*batch));

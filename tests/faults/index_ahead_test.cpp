@@ -87,12 +87,12 @@ TEST_F(IndexAheadTest, PagesAreAskedForBeforeTheyAreRead) {
 TEST_F(IndexAheadTest, PagesInMemoryAreNotAskedFor) {
   Loader loader(dataset_, options(Order::shuffle));
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (loader.next().has_value()) {
     }
     start();
   }
-  loader.start_epoch(2);
+  loader.set_epoch(2);
   while (loader.next().has_value()) {
   }
   EXPECT_TRUE(announced.empty());

@@ -116,7 +116,7 @@ TEST_P(UringRefusals, EndOneEpochWhenTheyLast) {
     error = GetParam();
     num_refused = kRefusedForever;
     for (int epoch = 0; epoch < 2; ++epoch) {
-      loader.start_epoch(epoch);
+      loader.set_epoch(epoch);
       EXPECT_ERROR(testing::collect_rest(loader), io);
     }
     num_refused = 0;

@@ -122,7 +122,7 @@ const std::map<std::string, std::function<LoaderOptions(const Dataset&)>>& cases
 void run(const char* path, const char* split, const char* name) {
   const Dataset dataset = Dataset::open(path, split);
   ffkit::Loader loader(dataset, cases().at(name)(dataset));
-  loader.start_epoch(2);
+  loader.set_epoch(2);
   uLong crc = 0;
   int64_t num_bytes = 0;
   while (const std::optional<ffkit::Batch> batch = loader.next()) {

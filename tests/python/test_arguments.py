@@ -234,5 +234,5 @@ def test_dtypes_have_the_names_of_numpy_too(ds):
             assert next(iter(loader))["image"].dtype == numpy.float16
     assert ffkit.ImageOptions(dtype=numpy.uint8).normalize is False
     assert ffkit.MaskField("mask", dtype=numpy.int64).dtype == "i64"
-    with pytest.raises(ffkit.UnsupportedError, match="unknown dtype 'float'"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="unknown dtype 'float'"):
         make(ds, image=ffkit.ResizeCenterCrop(40, 32), dtype="float")

@@ -45,7 +45,7 @@ inline std::vector<CollectedBatch> collect_rest(Loader& loader) {
 }
 
 inline std::vector<CollectedBatch> collect_epoch(Loader& loader, int64_t epoch) {
-  loader.start_epoch(epoch);
+  loader.set_epoch(epoch);
   return collect_rest(loader);
 }
 

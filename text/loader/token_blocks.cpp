@@ -31,10 +31,10 @@ TokenOrder::TokenOrder(std::vector<int64_t> units, int64_t samples, int64_t stri
       seed_(seed),
       blocks_(std::ssize(units_), 0),
       begins_(units_.size() + 1) {
-  start_epoch(0);
+  set_epoch(0);
 }
 
-void TokenOrder::start_epoch(int64_t epoch) {
+void TokenOrder::set_epoch(int64_t epoch) {
   epoch_key_ = mix64(seed_, static_cast<uint64_t>(epoch));
   blocks_ = Permutation(std::ssize(units_), mix64(epoch_key_, kBlocks));
   for (int64_t place = 0; place < num_places(); ++place) {

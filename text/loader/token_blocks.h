@@ -32,7 +32,7 @@ class TokenOrder {
   int64_t window_samples() const { return window_samples_; }
 
   // Takes O(number of blocks).
-  void start_epoch(int64_t epoch);
+  void set_epoch(int64_t epoch);
 
   // The sample at `position` of the present epoch's sequence, both 0 .. num_samples()-1.
   int64_t sample(int64_t position) const;

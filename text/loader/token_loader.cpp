@@ -116,7 +116,7 @@ struct TokenLoader::Impl {
     is_begun = true;
     ahead.reset();
     blocks.clear();
-    order.start_epoch(epoch);
+    order.set_epoch(epoch);
   }
 
   void announce_block(int64_t place) const {
@@ -297,7 +297,7 @@ int64_t TokenLoader::num_batches() const {
   return last.empty() ? steps - 1 : steps;
 }
 
-void TokenLoader::start_epoch(int64_t epoch) {
+void TokenLoader::set_epoch(int64_t epoch) {
   impl_->begin(epoch, 0);
 }
 void TokenLoader::prepare() {

@@ -194,7 +194,7 @@ void print_json(const std::string& prompt, const ffkit::GeneratedText& text) {
 
 int generate(int argc, char** argv, GenerateCommand& c) {
   if (c.json && c.stream.value_or(false)) throw CLI::ExcludesError("--stream", "--json");
-  c.options.type = ffkit::parse_generate_type(c.dtype);
+  c.options.type = ffkit::from_name<ffkit::GenerateType>(c.dtype);
   std::vector<std::string> prompts =
       c.prompts_file.empty() ? c.prompts : ffkit::read_prompts(c.prompts_file);
   if (prompts.empty()) prompts.emplace_back();

@@ -95,8 +95,8 @@ int64_t LoaderSource::num_batches() const {
   return limit_batches_ > 0 ? std::min(all, limit_batches_) : all;
 }
 
-void LoaderSource::start_epoch(int64_t epoch) {
-  prefetcher_.start_epoch(epoch);
+void LoaderSource::set_epoch(int64_t epoch) {
+  prefetcher_.set_epoch(epoch);
   num_returned_ = 0;
 }
 
@@ -141,7 +141,7 @@ void LoaderSource::report_bad() {
                              epoch.num_replaced == 1 ? "was" : "were"));
 }
 
-void RepeatedBatch::start_epoch(int64_t epoch) {
+void RepeatedBatch::set_epoch(int64_t epoch) {
   state_.epoch = epoch;
   state_.position = 0;
   num_returned_ = 0;

@@ -167,9 +167,9 @@ DevicePrefetcher::~DevicePrefetcher() {
   }
 }
 
-void DevicePrefetcher::start_epoch(int64_t epoch) {
+void DevicePrefetcher::set_epoch(int64_t epoch) {
   impl_->drop();
-  impl_->loader.start_epoch(epoch);
+  impl_->loader.set_epoch(epoch);
   impl_->state = impl_->loader.state();
 }
 

@@ -111,7 +111,7 @@ int64_t PictureSource::num_batches() const {
   return (std::ssize(own_) + batch_size_ - 1) / batch_size_;
 }
 
-void PictureSource::start_epoch(int64_t epoch) {
+void PictureSource::set_epoch(int64_t epoch) {
   if (ahead_.valid()) ahead_.wait();
   ahead_ = {};
   next_ = num_bad_ = 0;

@@ -43,7 +43,7 @@ class PictureSource final : public BatchSource {
   ~PictureSource() override;
 
   int64_t num_batches() const override;
-  void start_epoch(int64_t epoch) override;
+  void set_epoch(int64_t epoch) override;
   void restore(const LoaderState& state) override { state_ = state; }
   LoaderState state() const override { return state_; }
   std::optional<DeviceBatch> next() override;

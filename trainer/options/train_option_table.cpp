@@ -86,16 +86,14 @@ void add_batch_options(OptionTable& t, TrainOptions& o) {
 
 void add_schedule_options(OptionTable& t, TrainOptions& o) {
   t.group("Learning rate");
-  t.add_choice("lr-scaling", o.lr_scaling, parse_lr_scaling, {},
+  t.add_choice("lr-scaling", o.lr_scaling, {},
                "Scales --lr with the number of samples in a step: none, linear, sqrt");
   t.add("lr-base-batch", o.lr_base_batch,
         "With --lr-scaling: the number of samples in a step that --lr was chosen for")
       .require(o.lr_base_batch >= 1, "at least 1");
   t.add("lr", o.lr, "Learning rate: the highest of the schedule")
       .require(o.lr > 0 && std::isfinite(o.lr), "positive");
-  t.add_choice("lr-schedule", o.lr_schedule, parse_lr_schedule,
-               {"cosine", "step", "polynomial", "onecycle", "constant"},
-               "Schedule of the learning rate after the warm-up");
+  t.add_choice("lr-schedule", o.lr_schedule, "Schedule of the learning rate after the warm-up");
   t.add("lr-min", o.lr_min, "Schedules cosine and polynomial: learning rate at the end")
       .require(o.lr_min >= 0 && o.lr_min <= o.lr, fmt::format("0 to lr, {}", o.lr));
   t.add("warmup-epochs", o.warmup_epochs,
@@ -130,8 +128,7 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
 
 void add_optimizer_options(OptionTable& t, TrainOptions& o) {
   t.group("Optimizer");
-  t.add_choice("optimizer", o.optimizer, parse_optimizer, {"sgd", "adamw", "lars"},
-               "SGD with momentum, AdamW, or LARS for large batches")
+  t.add_choice("optimizer", o.optimizer, "SGD with momentum, AdamW, or LARS for large batches")
       .require(!o.nesterov || o.optimizer == OptimizerKind::sgd, "sgd with nesterov");
   t.add("momentum", o.momentum, "SGD and LARS: momentum")
       .require(o.momentum >= 0 && o.momentum < 1, "0 or more and less than 1")
@@ -175,7 +172,7 @@ void add_process_options(OptionTable& t, TrainOptions& o) {
   t.add("broadcast-buffers", o.broadcast_buffers,
         "All processes take the running statistics of rank 0 before each step");
   t.group("Optimizer");
-  t.add_choice("amp", o.amp, parse_amp, {}, "Mixed precision: off (O0), bf16, fp16 (O1, O2)");
+  t.add_choice("amp", o.amp, {}, "Mixed precision: off (O0), bf16, fp16 (O1, O2)");
   t.add("loss-scale", o.loss_scale, "With --amp fp16: the factor of the loss, a number or dynamic")
       .require(o.loss_scale >= 0 && std::isfinite(o.loss_scale), "positive, or dynamic")
       .set_zero_word("dynamic");
@@ -199,7 +196,7 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
         "Largest record to read; so a damaged file cannot use more memory than this")
       .require(o.max_record_bytes >= 1, "at least 1")
       .set_size();
-  t.add_choice("bad-samples", o.bad_samples, parse_bad_samples, {"fail", "skip"},
+  t.add_choice("bad-samples", o.bad_samples, {"fail", "skip"},
                "If a record cannot be read or decoded: fail: the run ends; skip: another record "
                "takes its place; in validation, evaluation and prediction the record is left out. "
                "stderr names and counts these records")
@@ -207,7 +204,7 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
       .require(o.bad_samples == BadSamples::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
   const bool has_own_order = o.task_name() == "gpt2" || o.task_name() == "bevformer";
-  t.add_choice("order", o.order, parse_order, {"automatic", "shuffle", "windowed"},
+  t.add_choice("order", o.order, {"automatic", "shuffle", "windowed"},
                "Order of the training samples. windowed: neighbours stay near each other, so that "
                "each block of a store is fetched once; automatic: windowed over a data set in a "
                "store, shuffle otherwise; a continued run keeps its order")

@@ -13,7 +13,6 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/trainer/train_options.h>
 
-#include "base/enum_names.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
 #include "base/other_words.h"
@@ -55,49 +54,6 @@ DataFolder parse_folder(const std::string& word) {
 }
 
 }  // namespace
-
-constexpr EnumName<Amp> kAmpNames[] = {{Amp::off, "off"}, {Amp::bf16, "bf16"}, {Amp::fp16, "fp16"},
-                                       {Amp::off, "O0"},  {Amp::fp16, "O1"},   {Amp::fp16, "O2"}};
-std::string_view to_string(Amp amp) {
-  return name_of(kAmpNames, amp);
-}
-
-Amp parse_amp(std::string_view name) {
-  return value_of(kAmpNames, name, "--amp");
-}
-
-constexpr EnumName<LrScaling> kLrScalingNames[] = {
-    {LrScaling::none, "none"}, {LrScaling::linear, "linear"}, {LrScaling::sqrt, "sqrt"}};
-std::string_view to_string(LrScaling scaling) {
-  return name_of(kLrScalingNames, scaling);
-}
-
-LrScaling parse_lr_scaling(std::string_view name) {
-  return value_of(kLrScalingNames, name, "--lr-scaling");
-}
-
-constexpr EnumName<LrSchedule> kLrScheduleNames[] = {{LrSchedule::cosine, "cosine"},
-                                                     {LrSchedule::step, "step"},
-                                                     {LrSchedule::polynomial, "polynomial"},
-                                                     {LrSchedule::onecycle, "onecycle"},
-                                                     {LrSchedule::constant, "constant"}};
-std::string_view to_string(LrSchedule schedule) {
-  return name_of(kLrScheduleNames, schedule);
-}
-
-LrSchedule parse_lr_schedule(std::string_view name) {
-  return value_of(kLrScheduleNames, name, "lr schedule");
-}
-
-constexpr EnumName<OptimizerKind> kOptimizerKindNames[] = {
-    {OptimizerKind::sgd, "sgd"}, {OptimizerKind::adamw, "adamw"}, {OptimizerKind::lars, "lars"}};
-std::string_view to_string(OptimizerKind kind) {
-  return name_of(kOptimizerKindNames, kind);
-}
-
-OptimizerKind parse_optimizer(std::string_view name) {
-  return value_of(kOptimizerKindNames, name, "optimizer");
-}
 
 DataFolders::DataFolders(const std::filesystem::path& folder) {
   if (!folder.empty()) folders_.push_back({.path = folder});

@@ -240,10 +240,10 @@ Schema schema_of(nb::handle fields) {
   for (const nb::handle field : nb::borrow<nb::list>(fields)) {
     const auto text = [&field](int i) { return nb::cast<std::string>(field[i]); };
     schema.fields.push_back({.name = text(0),
-                             .type = parse_field_type(text(1)),
-                             .dtype = parse_dtype(text(2)),
+                             .type = from_name<FieldType>(text(1)),
+                             .dtype = from_name<DType>(text(2)),
                              .column = nb::cast<bool>(field[3]),
-                             .item = parse_field_type(text(4))});
+                             .item = from_name<FieldType>(text(4))});
   }
   validate(schema);
   return schema;

@@ -9,7 +9,7 @@
 
 int main(int, char** argv) {
   ffkit::Loader loader(ffkit::Dataset::open(argv[1], "train"), {.batch_size = 16});
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   int64_t num_batches = 0;
   int64_t num_samples = 0;
   for (; auto batch = loader.next(); ++num_batches) num_samples += batch->size();

@@ -118,9 +118,9 @@ TEST(ExifUse, ApplyGoesWithTheOtherOptions) {
 
 TEST(ExifUse, IsParsedAndRefusedWhereRecordsHavePlacesInPixels) {
   for (const ExifUse use : {ExifUse::ignore, ExifUse::apply}) {
-    EXPECT_EQ(parse_exif_use(to_string(use)), use);
+    EXPECT_EQ(from_name<ExifUse>(to_string(use)), use);
   }
-  EXPECT_ERROR(parse_exif_use("turn"), invalid_argument);
+  EXPECT_ERROR(from_name<ExifUse>("turn"), invalid_argument);
   for (const SourceKind& kind : source_kinds()) {
     KindConversion conversion(kind);
     Option* const exif = conversion.table().find("exif");

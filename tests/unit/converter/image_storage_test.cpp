@@ -76,17 +76,17 @@ TEST(ImageStorage, RefusesWhatCannotBeMeant) {
   EXPECT_ERROR(ImageStorer(ImageStorage{.jpeg_quality = 101}), invalid_argument,
                .subject = argument);
   for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct, StoreAs::raw, StoreAs::smart}) {
-    EXPECT_EQ(parse_store_as(to_string(store)), store);
+    EXPECT_EQ(from_name<StoreAs>(to_string(store)), store);
   }
   for (const ImageCheck check : {ImageCheck::header, ImageCheck::decode}) {
-    EXPECT_EQ(parse_image_check(to_string(check)), check);
+    EXPECT_EQ(from_name<ImageCheck>(to_string(check)), check);
   }
-  EXPECT_ERROR(parse_store_as("png"), invalid_argument);
+  EXPECT_ERROR(from_name<StoreAs>("png"), invalid_argument);
   for (const StoreAs store : {StoreAs::jpeg, StoreAs::dct}) {
     EXPECT_EQ(as_they_are(store).store, store);
   }
   EXPECT_ERROR(as_they_are(StoreAs::raw), invalid_argument);
-  EXPECT_ERROR(parse_image_check(""), invalid_argument);
+  EXPECT_ERROR(from_name<ImageCheck>(""), invalid_argument);
 }
 
 TEST(ImageStorage, TellsTheManifestWhatChangesBytes) {

@@ -159,10 +159,10 @@ TEST(Packer, RefusesOptionsOutOfRange) {
   EXPECT_THROW(validate(ConvertOptions{.zstd_dictionary_bytes = 4096}), Error);  // without a level
   EXPECT_THROW(validate(ConvertOptions{.zstd_level = 3, .zstd_dictionary_bytes = 255}), Error);
   EXPECT_NO_THROW(validate(ConvertOptions{.zstd_level = -7, .zstd_dictionary_bytes = 256}));
-  EXPECT_THROW(parse_order("random"), Error);
-  EXPECT_THROW(parse_bad_samples("ignore"), Error);
-  EXPECT_EQ(parse_order(to_string(Order::sequential)), Order::sequential);
-  EXPECT_EQ(parse_bad_samples(to_string(BadSamples::skip)), BadSamples::skip);
+  EXPECT_THROW(from_name<Order>("random"), Error);
+  EXPECT_THROW(from_name<BadSamples>("ignore"), Error);
+  EXPECT_EQ(from_name<Order>(to_string(Order::sequential)), Order::sequential);
+  EXPECT_EQ(from_name<BadSamples>(to_string(BadSamples::skip)), BadSamples::skip);
 }
 
 TEST(SampleBuffers, KeepTheirContentUntilCleared) {

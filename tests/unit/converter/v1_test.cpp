@@ -146,7 +146,7 @@ TEST(WriteV1, RefusesWhatV1CannotHold) {
   EXPECT_ERROR(write_v1({train, train}, dir / "v1", {}), invalid_argument);
   EXPECT_ERROR(write_v1({train}, dir / "src/train/v1", {}), invalid_argument);
   EXPECT_ERROR(write_v1({train}, dir / "src", {}), invalid_argument);
-  EXPECT_ERROR(parse_v1_content("python"), invalid_argument);
+  EXPECT_ERROR(from_name<V1Content>("python"), invalid_argument);
   EXPECT_FALSE(fs::exists(dir / "v1"));
 
   // A null is found on the way; what was written goes again.

@@ -148,9 +148,9 @@ TEST(Schema, DifferenceNamesTheField) {
 TEST(DType, NamesGoBothWays) {
   for (int i = 0; i < 12; ++i) {
     const auto dtype = static_cast<DType>(i);
-    EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
+    EXPECT_EQ(from_name<DType>(to_string(dtype)), dtype);
   }
-  EXPECT_ERROR(parse_dtype("int8"), unsupported);
+  EXPECT_ERROR(from_name<DType>("int8"), invalid_argument);
 }
 
 // Properties that hold for every schema and every record.

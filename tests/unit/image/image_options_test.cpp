@@ -182,15 +182,15 @@ TEST(Transform, ValidateNamesTheFirstBadValue) {
 }
 
 TEST(Transform, InterpolationsHaveNames) {
-  for (const Interpolation interpolation : kInterpolations) {
-    EXPECT_EQ(parse_interpolation(to_string(interpolation)), interpolation);
+  for (const auto& [interpolation, name] : kNames<Interpolation>.names) {
+    EXPECT_EQ(from_name<Interpolation>(name), interpolation);
     if (is_built(interpolation)) {
       EXPECT_NO_THROW(validate(Resize{.interpolation = interpolation}, {}));
     } else {
       EXPECT_ERROR_CODE(validate(Resize{.interpolation = interpolation}, {}), unsupported);
     }
   }
-  EXPECT_ERROR(parse_interpolation("lanczos"), invalid_argument);
+  EXPECT_ERROR(from_name<Interpolation>("lanczos"), invalid_argument);
   EXPECT_ERROR(validate(Resize{.interpolation = static_cast<Interpolation>(7)}, {}),
                invalid_argument);
 }

@@ -338,7 +338,7 @@ TEST(PlanLaunch, ExplainsAHalfSetEnvironment) {
   EXPECT_ERROR(plan({}, {.launcher = Launcher::slurm}), invalid_argument);
   EXPECT_ERROR(plan({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "70000"}}),
                invalid_argument);
-  EXPECT_ERROR(parse_launcher("slrum"), invalid_argument);
+  EXPECT_ERROR(from_name<Launcher>("slrum"), invalid_argument);
 }
 
 TEST(PlanLaunch, RefusesAProcessCountUnderALauncherThatStartsThem) {
@@ -352,7 +352,7 @@ TEST(PlanLaunch, RefusesAProcessCountUnderALauncherThatStartsThem) {
 }
 
 TEST(PlanLaunch, KnowsTheWordsOfOthers) {
-  EXPECT_EQ(parse_launcher("pytorch"), Launcher::torchrun);
+  EXPECT_EQ(from_name<Launcher>("pytorch"), Launcher::torchrun);
   EXPECT_EQ(to_string(Launcher::torchrun), "torchrun");
   const GivenVariables two = {{"RANK", "1"},
                               {"WORLD_SIZE", "2"},

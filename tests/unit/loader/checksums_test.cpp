@@ -104,7 +104,7 @@ class ChecksumsTest : public ::testing::Test {
     try {
       Loader loader(dataset, options);
       for (int64_t epoch = 0; epoch < 2; ++epoch) {
-        loader.start_epoch(epoch);
+        loader.set_epoch(epoch);
         EXPECT_ERROR(rest_of(loader), corrupt, .record = 22, .subject = sample) << way.name;
       }
       if (is_seen_without) return;

@@ -242,7 +242,7 @@ TEST_P(IoUringRefusedMeanwhile, LoaderGoesOn) {
     int64_t num_samples = loader->next()->size();
     refuse(call());
     for (int epoch = 0; epoch < 2; ++epoch) {
-      if (epoch > 0) loader->start_epoch(epoch);
+      if (epoch > 0) loader->set_epoch(epoch);
       while (const auto batch = loader->next()) num_samples += batch->size();
     }
     expect(num_samples == 80, "all samples");

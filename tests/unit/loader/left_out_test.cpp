@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Tails, LeftOutTest, ::testing::Values(Tail::exact, Tail
 TEST_P(LeftOutTest, TheOthersAreThereOnceAndBatchesStay) {
   Loader loader(dataset_, options());
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     std::vector<int64_t> seen, bad, sizes;
     while (const std::optional<Batch> batch = loader.next()) {
       EXPECT_TRUE(batch->replacements().empty());

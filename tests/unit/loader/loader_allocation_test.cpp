@@ -58,11 +58,11 @@ TEST_P(LoaderAllocationTest, NothingIsAllocatedPerBatchAfterWarmUp) {
   options.io.decoders_read_cache = GetParam() == IoEngine::pread;  // both ways of reading
   Loader loader(dataset, options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (loader.next().has_value()) {
     }
   }
-  loader.start_epoch(3);
+  loader.set_epoch(3);
   for (int i = 0; i < 4; ++i) loader.next();
   const int64_t before = num_allocations;
   int num_batches = 0;

@@ -78,7 +78,7 @@ TEST_F(LoaderAugmentationTest, RestoredMixingGoesOnAlike) {
   const auto all = collect_epoch(straight, 0);
   for (size_t k = 0; k < all.size(); ++k) {
     Loader before(dataset_, mixed());
-    before.start_epoch(0);
+    before.set_epoch(0);
     for (size_t i = 0; i < k; ++i) before.next();
     LoaderOptions options = mixed();
     options.num_threads = 1 + static_cast<int>(k % 3);
@@ -97,8 +97,8 @@ TEST_F(LoaderAugmentationTest, MixingBlendsEachImageWithTheOneBefore) {
   Loader mixing(dataset_, with);
   double smallest = 1;
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    unmixed.start_epoch(epoch);
-    mixing.start_epoch(epoch);
+    unmixed.set_epoch(epoch);
+    mixing.set_epoch(epoch);
     while (const auto expected = unmixed.next()) {
       const auto batch = mixing.next();
       EXPECT_EQ(expected->mix_lambda(), 1);
@@ -134,7 +134,7 @@ TEST_F(LoaderAugmentationTest, MixingIsDrawnForEachRankStepAndEpoch) {
     options.sampler.world_size = 3;
     Loader loader(dataset_, options);
     for (int64_t epoch = 0; epoch < 2; ++epoch) {
-      loader.start_epoch(epoch);
+      loader.set_epoch(epoch);
       while (const auto batch = loader.next()) drawn.push_back(batch->mix_lambda());
     }
   }

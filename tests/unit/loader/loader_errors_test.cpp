@@ -37,7 +37,7 @@ TEST_F(LoaderErrorsTest, FailNamesFileAndRecordInTheBatchOfTheSample) {
   EXPECT_ERROR(loader.next(), corrupt, .record = 4, .subject = sample);
   EXPECT_EQ(loader.state().position, 15);
   // Another epoch can be started, and fails at the same place.
-  loader.start_epoch(1);
+  loader.set_epoch(1);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(loader.next().has_value());
   EXPECT_ERROR(loader.next(), corrupt, .record = 4, .subject = sample);
 }
@@ -332,7 +332,7 @@ TEST_P(LoaderFilesTest, FileCutWhileInUseIsAnIoErrorEvenWhenSkipping) {
   EXPECT_ERROR(loader_->next(), io, .record = 22, .subject = shard);
   // Nothing of it is left: an error too, and not a wait for bytes that never come.
   std::filesystem::resize_file(shard(), 0);
-  loader_->start_epoch(1);
+  loader_->set_epoch(1);
   EXPECT_ERROR(loader_->next(), io, .record = 0, .subject = shard);
 }
 
@@ -352,7 +352,7 @@ TEST_P(LoaderFilesTest, FileOverwrittenWhileInUseIsNoticed) {
   file.seekp(where.offset);
   file << std::string(static_cast<size_t>(where.stored_bytes), 'x');
   file.close();
-  loader_->start_epoch(1);
+  loader_->set_epoch(1);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(loader_->next().has_value());
   EXPECT_ERROR(loader_->next(), corrupt, .record = 22, .subject = sample);
 }
@@ -364,10 +364,10 @@ TEST_P(LoaderFilesTest, FileReplacedByAnotherIsReadOnAsItWas) {
   const auto expected = collect_rest(*loader_);
   std::ofstream(dir_ / "other") << std::string(1 << 20, 'x');
   std::filesystem::rename(dir_ / "other", shard());
-  loader_->start_epoch(0);
+  loader_->set_epoch(0);
   EXPECT_EQ(collect_rest(*loader_), expected);
   std::filesystem::remove(shard());
-  loader_->start_epoch(0);
+  loader_->set_epoch(0);
   EXPECT_EQ(collect_rest(*loader_), expected);
 }
 

@@ -40,7 +40,7 @@ class LoaderLifetimeTest : public ::testing::TestWithParam<std::tuple<IoEngine, 
 TEST_P(LoaderLifetimeTest, NothingIsLeftBehind) {
   const auto use = [&](int num_batches) {
     Loader loader(dataset_, make_options());
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     for (int i = 0; i < num_batches; ++i) loader.next();
   };
   for (int i = 0; i < 5; ++i) use(3);
@@ -87,7 +87,7 @@ TEST_P(LoaderLifetimeTest, MemoryKeepsItsBoundOverFiftyEpochs) {
   constexpr int64_t kFixed = 12 << 20;
   int64_t after_ten = 0;
   for (int64_t epoch = 0; epoch < 50; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (loader.next().has_value()) {
     }
     if (epoch == 9) after_ten = resident_bytes();
@@ -140,7 +140,7 @@ TEST_P(LoaderLifetimeTest, HeldBatchesStayUnchangedOverEpochs) {
   const std::optional<Batch> held = loader.next();
   const auto before = testing::collect(*held);
   for (int64_t epoch = 1; epoch < 4; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (loader.next().has_value()) {
     }
     EXPECT_EQ(testing::collect(*held), before);
@@ -154,7 +154,7 @@ TEST_P(LoaderLifetimeTest, EpochsCanBeAbandonedAnywhere) {
   options.memory.prefetch_batches = 20;
   Loader loader(dataset_, options);
   for (int round = 0; round < 25; ++round) {
-    loader.start_epoch(round);
+    loader.set_epoch(round);
     for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(loader.next().has_value());
   }
   EXPECT_EQ(testing::collect_epoch(loader, 7), expected);
@@ -181,7 +181,7 @@ TEST_P(LoaderLifetimeTest, EndingEarlyDropsWhatHasNotBegun) {
     options.fields = {{"slow", decoder}};
     {
       Loader loader(dataset_, options);
-      loader.start_epoch(0);
+      loader.set_epoch(0);
     }
     fewest = std::min(fewest, decoder->num_decoded.load());
   }
@@ -267,7 +267,7 @@ TEST(LoaderFork, InheritedLoaderIsAnErrorAndAnotherOneWorks) {
     expect(held->size() == 4, "batches can be read");
     expect(loader->ready(), "next() does not block");
     expect_refused([&] { loader->next(); });
-    expect_refused([&] { loader->start_epoch(1); });
+    expect_refused([&] { loader->set_epoch(1); });
     expect_refused([&] { loader->restore(state); });
     expect(loader->state() == state, "the state is known");
     Loader own(dataset, options);

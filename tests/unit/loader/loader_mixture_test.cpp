@@ -145,7 +145,7 @@ TEST_F(LoaderMixtureTest, GoesOnAtAnotherBatchSizeAndWorldSize) {
   ASSERT_EQ(expected.size(), 40U);
 
   Loader before(both_, options({1, 2}));
-  before.start_epoch(2);
+  before.set_epoch(2);
   ASSERT_TRUE(before.next() && before.next());
   const LoaderState state = LoaderState::from_text(before.state().to_text());
   EXPECT_EQ(state.position, 12);
@@ -195,7 +195,7 @@ TEST_F(LoaderMixtureTest, ReplacementsAreOfTheSameSet) {
   int64_t num_replaced = 0;
   for (int64_t epoch = 0; epoch < 4; ++epoch) {
     Loader loader(Dataset::chain({flat_, bad}), skipping);
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     std::vector<int64_t> counts(2);
     while (const std::optional<Batch> batch = loader.next()) {
       for (const int32_t source : batch->source()) ++counts[static_cast<size_t>(source)];

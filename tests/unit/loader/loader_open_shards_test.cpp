@@ -70,7 +70,7 @@ TEST_F(LoaderFewOpenShards, NameTheShardThatIsMissing) {
     // A whole shard is not a bad sample.
     if (skip) wanted.bad_samples = BadSamples::skip;
     Loader loader(open(2), wanted);
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     EXPECT_ERROR(take_all(loader), not_found, .path = gone.string(), .subject = shard);
   }
 }

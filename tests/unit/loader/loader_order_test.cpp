@@ -92,7 +92,7 @@ TEST_F(LoaderOrder, AStateGoesOnInItsOrderInAnotherPlace) {
     const auto epoch = collect_epoch(straight, 2);
     const auto next = collect_epoch(straight, 3);
     Loader before(first, make_options());
-    before.start_epoch(2);
+    before.set_epoch(2);
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(before.next().has_value());
     const LoaderState state = before.state();
     Loader after(then, make_options());

@@ -72,7 +72,7 @@ TEST_F(LoaderServices, StatisticsOfAnEpochBeginWithIt) {
   EXPECT_EQ(loader.epoch_statistics().num_samples, 0);
   EXPECT_THROW(while (loader.next()){}, Error);
   for (int64_t epoch = 1; epoch < 3; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     EXPECT_EQ(loader.epoch_statistics().num_batches, 0);
     EXPECT_THROW(loader.next(), Error);
   }
@@ -80,7 +80,7 @@ TEST_F(LoaderServices, StatisticsOfAnEpochBeginWithIt) {
   options.on_warning = [](std::string_view) {};
   Loader skipping(testing::make_dataset(dir_ / "skip", {.undecodable = {3}}), options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    skipping.start_epoch(epoch);
+    skipping.set_epoch(epoch);
     while (skipping.next()) {
     }
     const LoaderStatistics stats = skipping.epoch_statistics();
@@ -122,7 +122,7 @@ TEST_F(LoaderServices, StatisticsAreForAnyThread) {
     while (!is_over) EXPECT_GE(loader.statistics().elapsed_seconds, 0);
   });
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (loader.next()) {
     }
   }
@@ -298,7 +298,7 @@ TEST(LoaderStatistics, MayBeAskedForWhileReadsGoOn) {
     GTEST_SKIP() << error.what();
   }
   for (int epoch = 0; epoch < 3; ++epoch) {
-    loader->start_epoch(epoch);
+    loader->set_epoch(epoch);
     while (loader->next()) EXPECT_FALSE(loader->statistics().io_engine.empty());
   }
   EXPECT_GT(loader->statistics().bytes_read, options.io.max_bytes_in_flight);

@@ -31,7 +31,7 @@ TEST_F(LoaderStateTest, RestoredLoaderGoesOnWithTheSameBytes) {
   const std::vector<CollectedBatch> all = testing::collect_epoch(straight, 2);
   for (size_t k = 0; k <= all.size(); ++k) {
     Loader before(dataset_, make_options());
-    before.start_epoch(2);
+    before.set_epoch(2);
     for (size_t i = 0; i < k; ++i) ASSERT_TRUE(before.next().has_value());
     const LoaderState state = before.state();
     Loader after(dataset_, make_options());
@@ -83,7 +83,7 @@ TEST_F(LoaderStateTest, GoesOnAtAnotherBatchSizeAndWorldSize) {
   Loader straight(dataset_, one);
   const std::vector<int64_t> all = records_of(testing::collect_epoch(straight, 0));
   Loader before(dataset_, make_options(4));
-  before.start_epoch(0);
+  before.set_epoch(0);
   for (int64_t k = 0; k < 7; ++k) {
     const LoaderState state = before.state();
     ASSERT_EQ(state.position, 4 * k);
@@ -117,7 +117,7 @@ TEST_F(LoaderStateTest, PrefetchedBatchesDoNotCountAsConsumed) {
   Loader loader(dataset_, options);
   EXPECT_EQ(loader.state(),
             (LoaderState{dataset_.manifest().fingerprint(), 11, 0, 0, "shuffle, 30 samples"}));
-  loader.start_epoch(5);
+  loader.set_epoch(5);
   loader.next();
   EXPECT_EQ(loader.state(),
             (LoaderState{dataset_.manifest().fingerprint(), 11, 5, 4, "shuffle, 30 samples"}));
@@ -143,10 +143,10 @@ TEST_F(LoaderStateTest, AtTheEndEveryRankHasConsumedEverything) {
 TEST_F(LoaderStateTest, RestoreInTheMiddleDropsWhatWasReadAhead) {
   Loader loader(dataset_, make_options());
   const auto all = testing::collect_epoch(loader, 0);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   loader.next();
   const LoaderState state = loader.state();
-  loader.start_epoch(9);
+  loader.set_epoch(9);
   loader.next();
   loader.restore(state);
   auto rest = collect_rest(loader);
@@ -182,7 +182,7 @@ class NoMoreThreads {
 TEST_F(LoaderStateTest, AStartThatFailsLeavesThePlace) {
   Loader loader(dataset_, make_options());
   const std::vector<CollectedBatch> all = testing::collect_epoch(loader, 5);
-  loader.start_epoch(5);
+  loader.set_epoch(5);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(loader.next().has_value());
   const LoaderState before = loader.state();
   ASSERT_EQ(before.position, 8);
@@ -191,7 +191,7 @@ TEST_F(LoaderStateTest, AStartThatFailsLeavesThePlace) {
   other.position = 4;
   {
     const NoMoreThreads limit;
-    EXPECT_THROW(loader.start_epoch(9), std::exception);
+    EXPECT_THROW(loader.set_epoch(9), std::exception);
     EXPECT_EQ(loader.state(), before);
     EXPECT_THROW(loader.restore(other), std::exception);
     EXPECT_EQ(loader.state(), before);
@@ -213,8 +213,8 @@ TEST_F(LoaderStateTest, AStartThatFailsLeavesThePlace) {
   restored.restore(other);
   {
     const NoMoreThreads limit;
-    EXPECT_THROW(restored.start_epoch(9), std::exception);
-    EXPECT_THROW(loader.start_epoch(9), std::exception);
+    EXPECT_THROW(restored.set_epoch(9), std::exception);
+    EXPECT_THROW(loader.set_epoch(9), std::exception);
   }
   EXPECT_EQ(restored.state(), other);
   EXPECT_EQ(loader.state(), at_end);
@@ -243,7 +243,7 @@ TEST_F(LoaderStateTest, TheLastEpochThereIsEndsWithoutAnother) {
     EXPECT_EQ(testing::collect_epoch(loader, kLast).size(), 8U);
     EXPECT_EQ(loader.state().epoch, kLast);
   }
-  loader.start_epoch(kLast - 1);
+  loader.set_epoch(kLast - 1);
   EXPECT_EQ(collect_rest(loader).size(), 8U);
   EXPECT_EQ(testing::collect_epoch(loader, kLast).front().epoch, kLast);
   EXPECT_FALSE(watcher->saw_negative) << "it read ahead beyond the last epoch";

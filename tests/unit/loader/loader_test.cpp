@@ -45,7 +45,7 @@ TEST_F(LoaderTest, SaysWhenAllBatchesAreTaken) {
   Loader loader(dataset_, small_options());
   EXPECT_FALSE(loader.at_end());
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     for (int64_t step = 0; step < loader.num_batches(); ++step) {
       EXPECT_FALSE(loader.at_end());
       loader.next();
@@ -53,7 +53,7 @@ TEST_F(LoaderTest, SaysWhenAllBatchesAreTaken) {
     EXPECT_TRUE(loader.at_end());
   }
   const LoaderState end = loader.state();
-  loader.start_epoch(3);
+  loader.set_epoch(3);
   EXPECT_FALSE(loader.at_end());
   loader.restore(end);
   EXPECT_TRUE(loader.at_end());
@@ -186,7 +186,7 @@ TEST_F(LoaderTest, RanksWithoutBatchesEndEveryEpochAtOnce) {
   options.sampler.rank = 1;
   Loader loader(dataset_, options);
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     EXPECT_FALSE(loader.next().has_value());
     EXPECT_EQ(loader.state().position, 40);
   }
@@ -344,7 +344,7 @@ TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
   EXPECT_ERROR(with([](auto& o) { o.image_field = "label"; }), invalid_argument);
   EXPECT_ERROR(with([](auto& o) { o.label_field = "id"; }), invalid_argument);
   Loader loader(dataset_, small_options());
-  EXPECT_ERROR(loader.start_epoch(-1), invalid_argument);
+  EXPECT_ERROR(loader.set_epoch(-1), invalid_argument);
 }
 
 TEST_F(LoaderTest, FloatLabelsAreRefused) {

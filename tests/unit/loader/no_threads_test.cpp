@@ -90,7 +90,7 @@ TEST_F(NoThreads, EpochThatCannotBeReadIsAnError) {
       std::optional<Loader> loader(std::in_place, dataset, options_with(engine));
       allow_no_more_threads();
       expect_refused_with([&] { loader->next(); }, "the loader's I/O thread cannot be started");
-      expect_refused_with([&] { loader->start_epoch(1); },
+      expect_refused_with([&] { loader->set_epoch(1); },
                           "the loader's I/O thread cannot be started");
       loader.reset();
       _exit(0);

@@ -25,7 +25,7 @@ std::vector<Replaced> replacements(const Dataset& dataset, const SamplerOptions&
   std::vector<Replaced> out;
   Loader loader(dataset, replacing_options(sampler));
   for (int64_t epoch = 0; epoch < num_epochs; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (const auto batch = loader.next()) {
       for (const Replacement& r : batch->replacements()) {
         out.push_back(
@@ -100,7 +100,7 @@ TEST_F(ReplacementTest, OfAWholeGroupAreAnotherGroup) {
         dataset,
         replacing_options(
             {.order = Order::sequential, .seed = 1, .groups = groups, .share_randomness = true}));
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     loader.next();
     const auto batch = loader.next();
     ASSERT_EQ(batch->replacements().size(), 4U);

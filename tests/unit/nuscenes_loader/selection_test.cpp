@@ -95,7 +95,7 @@ TEST(Selection, BoxesThatAreNoneAreLeftOut) {
   options.sampler.order = Order::sequential;
   options.io.read_ahead_epochs = false;
   Loader loader(keyframes, std::move(options));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_THAT(batch->row_offsets("boxes"), ElementsAre(0, 1, 1, 1));
   EXPECT_THAT(batch->row_offsets("box_classes"), ElementsAre(0, 1, 1, 1));

@@ -238,7 +238,7 @@ TEST_F(WindowsTest, BatchesAreTheSameForAnyThreadsAndWhenResumed) {
   const auto expected = testing::collect_epoch(reference, 3);
   with.num_threads = 1;
   Loader loader(windows.frames, with);
-  loader.start_epoch(3);
+  loader.set_epoch(3);
   EXPECT_EQ(testing::collect(*loader.next()), expected[0]);
   const LoaderState state = loader.state();
   with.num_threads = 4;

@@ -35,7 +35,7 @@ std::vector<TokenBatch> rest_of(TokenLoader& loader) {
 }
 
 std::vector<TokenBatch> epoch_of(TokenLoader& loader, int64_t epoch) {
-  loader.start_epoch(epoch);
+  loader.set_epoch(epoch);
   return rest_of(loader);
 }
 
@@ -189,7 +189,7 @@ TEST_F(TokenLoaderTest, RestoredLoaderGoesOnWithTheNextSample) {
     const auto all = rows_of(epoch_of(straight, 2));
     for (const int64_t k : {0, 1, 5}) {
       TokenLoader before = loader(options);
-      before.start_epoch(2);
+      before.set_epoch(2);
       for (int64_t i = 0; i < k; ++i) ASSERT_TRUE(before.next().has_value());
       before.prepare();  // takes nothing
       const LoaderState state = LoaderState::from_text(before.state().to_text());
@@ -213,7 +213,7 @@ TEST_F(TokenLoaderTest, RestoredLoaderGoesOnWithTheNextSample) {
 TEST_F(TokenLoaderTest, RefusesStatesOfOtherOrders) {
   const TokenLoaderOptions options{.batch_size = 6, .context = 5, .seed = 4};
   TokenLoader loader = this->loader(options);
-  loader.start_epoch(1);
+  loader.set_epoch(1);
   ASSERT_TRUE(loader.next().has_value());
   const LoaderState state = loader.state();
   const auto refused = [&](TokenLoaderOptions other) {
@@ -293,7 +293,7 @@ TEST_F(TokenLoaderTest, RefusesWhatCannotBeLoaded) {
   EXPECT_ERROR(loader({.batch_size = 1, .context = 8, .rank = 2, .world_size = 2}),
                invalid_argument);
   TokenLoader good = loader({.batch_size = 1, .context = 8});
-  EXPECT_ERROR(good.start_epoch(-1), invalid_argument);
+  EXPECT_ERROR(good.set_epoch(-1), invalid_argument);
 }
 
 TEST_F(TokenLoaderTest, NamesTheDamagedBlock) {

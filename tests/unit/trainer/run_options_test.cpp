@@ -147,7 +147,7 @@ TEST(GivenOptions, AreTakenAndAllElseIsTheRuns) {
   now.task = "classification";
   now.work_dir = "here";
   now.lr = 0.1;
-  now.threads = 7;
+  now.num_threads = 7;
   now.momentum = 0.7;
   classification(now).image_size = 96;
   const TrainOptions out =
@@ -157,7 +157,7 @@ TEST(GivenOptions, AreTakenAndAllElseIsTheRuns) {
   EXPECT_EQ(classification(out).image_size, 96);
   EXPECT_EQ(classification(out).arch, "resnet18");
   EXPECT_EQ(out.work_dir, "here");
-  EXPECT_EQ(out.threads, 7) << "of one machine";
+  EXPECT_EQ(out.num_threads, 7) << "of one machine";
   EXPECT_EQ(out.data, DataFolders("/data/run")) << "where none are named";
   EXPECT_EQ(differences(of_run(), out, TaskRegistry::instance()),
             (std::vector<std::string>{"lr 0.1 instead of 0.5", "threads 7 instead of 0",

@@ -113,39 +113,39 @@ TEST(TrainOptions, ResolvesTheUsualEvalResize) {
 }
 
 TEST(TrainOptions, ListsTheNamesThereAre) {
-  EXPECT_EQ(parse_lr_schedule("step"), LrSchedule::step);
+  EXPECT_EQ(from_name<LrSchedule>("step"), LrSchedule::step);
   TrainOptions o;
   classification(o).arch = "vgg";
   EXPECT_ERROR(validate(o), invalid_argument);
-  EXPECT_EQ(parse_optimizer("adamw"), OptimizerKind::adamw);
-  EXPECT_ERROR(parse_optimizer("lamb"), invalid_argument);
-  EXPECT_ERROR(parse_lr_schedule("linear"), invalid_argument);
+  EXPECT_EQ(from_name<OptimizerKind>("adamw"), OptimizerKind::adamw);
+  EXPECT_ERROR(from_name<OptimizerKind>("lamb"), invalid_argument);
+  EXPECT_ERROR(from_name<LrSchedule>("linear"), invalid_argument);
   for (const char* name : {"cosine", "step", "polynomial", "onecycle", "constant"}) {
-    EXPECT_EQ(to_string(parse_lr_schedule(name)), name);
+    EXPECT_EQ(to_string(from_name<LrSchedule>(name)), name);
   }
   for (const char* name : {"none", "randaugment", "trivialaugment"}) {
-    EXPECT_EQ(to_string(parse_auto_augment(name)), name);
+    EXPECT_EQ(to_string(from_name<AutoAugmentMethod>(name)), name);
   }
-  EXPECT_ERROR(parse_auto_augment("augmix"), invalid_argument);
-  for (const char* name : {"off", "bf16", "fp16"}) EXPECT_EQ(to_string(parse_amp(name)), name);
-  EXPECT_EQ(parse_amp("O0"), Amp::off);
-  EXPECT_EQ(parse_amp("O2"), Amp::fp16);
-  EXPECT_ERROR(parse_amp("O3"), invalid_argument);
+  EXPECT_ERROR(from_name<AutoAugmentMethod>("augmix"), invalid_argument);
+  for (const char* name : {"off", "bf16", "fp16"}) EXPECT_EQ(to_string(from_name<Amp>(name)), name);
+  EXPECT_EQ(from_name<Amp>("O0"), Amp::off);
+  EXPECT_EQ(from_name<Amp>("O2"), Amp::fp16);
+  EXPECT_ERROR(from_name<Amp>("O3"), invalid_argument);
   for (const char* name : {"none", "linear", "sqrt"})
-    EXPECT_EQ(to_string(parse_lr_scaling(name)), name);
-  EXPECT_ERROR(parse_lr_scaling("cubic"), invalid_argument);
+    EXPECT_EQ(to_string(from_name<LrScaling>(name)), name);
+  EXPECT_ERROR(from_name<LrScaling>("cubic"), invalid_argument);
 }
 
 TEST(TrainOptions, InterpolationIsAnyOfTheLibrary) {
-  for (const Interpolation interpolation : kInterpolations) {
+  for (const auto& [interpolation, name] : kNames<Interpolation>.names) {
     TrainOptions o;
     o.data = "/data/set";
     classification(o).interpolation = interpolation;
     OptionTable table;
     classification(o).describe(table, o);
-    EXPECT_EQ(table.find("interpolation")->text(), to_string(interpolation));
+    EXPECT_EQ(table.find("interpolation")->text(), name);
     if (is_built(interpolation)) {
-      EXPECT_NO_THROW(validate(o)) << to_string(interpolation);
+      EXPECT_NO_THROW(validate(o)) << name;
     } else {
       EXPECT_ERROR_CODE(validate(o), invalid_argument);
     }
@@ -268,7 +268,7 @@ TEST(OptionsJson, KeepsWhatBecomesOfBadSamples) {
   validate(o);
   EXPECT_EQ(read_back(json_of(o), "f").bad_samples, BadSamples::skip);
   EXPECT_EQ(json_of(TrainOptions()).find("bad_samples"), std::string::npos);
-  EXPECT_ERROR(parse_bad_samples("drop"), invalid_argument);
+  EXPECT_ERROR(from_name<BadSamples>("drop"), invalid_argument);
   o.task = "gpt2";
   EXPECT_ERROR(validate(o), invalid_argument);
 }
@@ -283,7 +283,7 @@ TEST(OptionsJson, KeepsTheOrderOfTheSamples) {
   EXPECT_EQ(back.num_streams, 8);
   EXPECT_EQ(json_of(TrainOptions()).find("order"), std::string::npos);
   EXPECT_EQ(json_of(TrainOptions()).find("num_streams"), std::string::npos);
-  EXPECT_ERROR(parse_order("sorted"), invalid_argument);
+  EXPECT_ERROR(from_name<Order>("sorted"), invalid_argument);
   o.order = Order::shuffle;
   EXPECT_ERROR(validate(o), invalid_argument);
   o.num_streams = 0;

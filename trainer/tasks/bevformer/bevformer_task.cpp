@@ -93,7 +93,7 @@ class BevFormerTask final : public Task {
     return {.lr_scale = is_backbone ? own().backbone_lr : 1};
   }
 
-  void start_epoch(int64_t epoch) override { epoch_ = epoch; }
+  void set_epoch(int64_t epoch) override { epoch_ = epoch; }
   at::Tensor loss(const DeviceBatch& batch) override;
   // The mean is over the objects.
   at::Tensor loss_weight(const DeviceBatch& batch) override {

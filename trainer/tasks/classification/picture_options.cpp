@@ -5,19 +5,8 @@
 
 #include <ffkit/trainer/picture_options.h>
 
-#include "base/enum_names.h"
-
 namespace ffkit {
 namespace {
-
-std::vector<std::string> interpolation_names() {
-  std::vector<std::string> names;
-  names.reserve(std::size(kInterpolations));
-  for (const Interpolation interpolation : kInterpolations) {
-    names.emplace_back(to_string(interpolation));
-  }
-  return names;
-}
 
 void add_picture_options(OptionTable& t, PictureOptions& o, int64_t epochs) {
   t.group("Pictures");
@@ -53,7 +42,7 @@ void add_picture_options(OptionTable& t, PictureOptions& o, int64_t epochs) {
         "Validation: the short side is resized to this before the crop; 0: the crop's "
         "side * 256 / 224")
       .require(o.eval_resize >= 0, "at least 1, or 0 for the default");
-  t.add_choice("interpolation", o.interpolation, parse_interpolation, interpolation_names(),
+  t.add_choice("interpolation", o.interpolation,
                "Filter of all resizing: Pillow's pixels, or OpenCV's")
       .require(is_built(o.interpolation),
                "bilinear or bicubic in a build without OpenCV (-DFFKIT_OPENCV=ON has it)");
@@ -61,8 +50,7 @@ void add_picture_options(OptionTable& t, PictureOptions& o, int64_t epochs) {
 
 void add_augmentation_options(OptionTable& t, PictureOptions& o) {
   t.group("Augmentation");
-  t.add_choice("auto-augment", o.auto_augment, parse_auto_augment,
-               {"none", "randaugment", "trivialaugment"}, "Automatic augmentation policy");
+  t.add_choice("auto-augment", o.auto_augment, "Automatic augmentation policy");
   t.add("randaugment-ops", o.randaugment_ops, "RandAugment: number of operations on each picture")
       .require(o.randaugment_ops >= 0 && o.randaugment_ops <= 100, "0 to 100");
   t.add("randaugment-magnitude", o.randaugment_magnitude,
@@ -90,18 +78,6 @@ void add_augmentation_options(OptionTable& t, PictureOptions& o) {
 }
 
 }  // namespace
-
-constexpr EnumName<AutoAugmentMethod> kAutoAugmentNames[] = {
-    {AutoAugmentMethod::none, "none"},
-    {AutoAugmentMethod::randaugment, "randaugment"},
-    {AutoAugmentMethod::trivialaugment, "trivialaugment"}};
-std::string_view to_string(AutoAugmentMethod policy) {
-  return name_of(kAutoAugmentNames, policy);
-}
-
-AutoAugmentMethod parse_auto_augment(std::string_view name) {
-  return value_of(kAutoAugmentNames, name, "auto augmentation");
-}
 
 int64_t PictureOptions::resolved_eval_size() const {
   return eval_size > 0 ? eval_size : image_size;

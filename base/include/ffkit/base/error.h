@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
 namespace ffkit {
@@ -25,9 +26,14 @@ enum class ErrorCode {
   unsupported,       // valid, but not handled here (newer version, other codec, ...)
   cancelled,         // stopped on request
 };
-
-// Returns the name of `code` as written above.
-std::string_view to_string(ErrorCode code);
+template <>
+inline constexpr auto kNames<ErrorCode> =
+    enum_names<ErrorCode>("error code", {{ErrorCode::not_found, "not_found"},
+                                         {ErrorCode::corrupt, "corrupt"},
+                                         {ErrorCode::io, "io"},
+                                         {ErrorCode::invalid_argument, "invalid_argument"},
+                                         {ErrorCode::unsupported, "unsupported"},
+                                         {ErrorCode::cancelled, "cancelled"}});
 
 // The subject of an error. Code that decides how to continue after an error (leave a sample out,
 // wait for a disk, end) uses the subject and the code, never the text.
@@ -43,9 +49,18 @@ enum class ErrorSubject : uint8_t {
   field,        // the field or column `name`
   checkpoint,   // a file of a training run: a checkpoint, weights
 };
-
-// Returns the name of `subject` as written above.
-std::string_view to_string(ErrorSubject subject);
+template <>
+inline constexpr auto kNames<ErrorSubject> =
+    enum_names<ErrorSubject>("error subject", {{ErrorSubject::unknown, "unknown"},
+                                               {ErrorSubject::argument, "argument"},
+                                               {ErrorSubject::sample, "sample"},
+                                               {ErrorSubject::source, "source"},
+                                               {ErrorSubject::destination, "destination"},
+                                               {ErrorSubject::dataset, "dataset"},
+                                               {ErrorSubject::shard, "shard"},
+                                               {ErrorSubject::split, "split"},
+                                               {ErrorSubject::field, "field"},
+                                               {ErrorSubject::checkpoint, "checkpoint"}});
 
 // Where an error happened; members that do not apply keep their defaults.
 struct ErrorContext {

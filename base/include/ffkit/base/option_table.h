@@ -25,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/error.h>
 
 namespace ffkit {
@@ -142,19 +143,23 @@ class OptionTable {
     option.is_path = std::is_same_v<T, std::filesystem::path>;
     return option;
   }
-  // One of `choices`, the names of an enum; to_string(value) and parse(name) convert. `choices`
-  // empty: parse() takes other names, too, and throws Error(invalid_argument) that lists them.
-  template <typename Enum>
-  Option& add_choice(std::string name, Enum& value, Enum (*parse)(std::string_view),
-                     std::vector<std::string> choices, std::string help) {
+  // One of `choices`, names of an enum. Without `choices`: any of its names, which help does not
+  // list.
+  template <NamedEnum Enum>
+  Option& add_choice(std::string name, Enum& value, std::vector<std::string> choices,
+                     std::string help) {
     Option& option = start(std::move(name), std::move(help));
     option.choices = std::move(choices);
     option.parts.push_back(
         {.key = option.key(),
          .get = [&value] { return std::string(to_string(value)); },
-         .set = [&value,
-                 parse](const OptionValue& v) { value = parse(std::get<std::string>(v)); }});
+         .set = [&value](
+                    const OptionValue& v) { value = from_name<Enum>(std::get<std::string>(v)); }});
     return option;
+  }
+  template <NamedEnum Enum>
+  Option& add_choice(std::string name, Enum& value, std::string help) {
+    return add_choice(std::move(name), value, names_of<Enum>(), std::move(help));
   }
   // Several values of one option.
   template <typename T>

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 enum class Order {
@@ -38,9 +40,12 @@ enum class Order {
   // A Loader that restores a state uses the order of the state.
   automatic,
 };
-std::string_view to_string(Order order);
-// Inverse of to_string; throws Error(invalid_argument).
-Order parse_order(std::string_view name);
+template <>
+inline constexpr auto kNames<Order> = enum_names<Order>("order", {{Order::sequential, "sequential"},
+                                                                  {Order::shuffle, "shuffle"},
+                                                                  {Order::windowed, "windowed"},
+                                                                  {Order::weighted, "weighted"},
+                                                                  {Order::automatic, "automatic"}});
 
 // The treatment of a sample that cannot be read or decoded.
 enum class BadSamples {
@@ -52,8 +57,10 @@ enum class BadSamples {
   // out. DST/report.jsonl names both.
   keep,
 };
-std::string_view to_string(BadSamples bad_samples);
-// Inverse of to_string; throws Error(invalid_argument).
-BadSamples parse_bad_samples(std::string_view name);
+template <>
+inline constexpr auto kNames<BadSamples> = enum_names<BadSamples>("bad_samples",
+                                                                  {{BadSamples::fail, "fail"},
+                                                                   {BadSamples::skip, "skip"},
+                                                                   {BadSamples::keep, "keep"}});
 
 }  // namespace ffkit

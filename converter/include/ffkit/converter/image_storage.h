@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/source.h>
 
@@ -30,26 +31,29 @@ enum class StoreAs : uint8_t {
   raw,
   smart,  // raw_share of the pictures as raw, the others as jpeg
 };
-std::string_view to_string(StoreAs store);
-// Inverse of to_string; throws Error(invalid_argument).
-StoreAs parse_store_as(std::string_view name);
+template <>
+inline constexpr auto kNames<StoreAs> = enum_names<StoreAs>("store", {{StoreAs::jpeg, "jpeg"},
+                                                                      {StoreAs::dct, "dct"},
+                                                                      {StoreAs::raw, "raw"},
+                                                                      {StoreAs::smart, "smart"}});
 
 enum class ImageCheck : uint8_t {
   header,  // size and kind can be read
   decode,  // all of its pixels can: finds truncated files
 };
-std::string_view to_string(ImageCheck check);
-// Inverse of to_string; throws Error(invalid_argument).
-ImageCheck parse_image_check(std::string_view name);
+template <>
+inline constexpr auto kNames<ImageCheck> = enum_names<ImageCheck>("check of pictures",
+                                                                  {{ImageCheck::header, "header"},
+                                                                   {ImageCheck::decode, "decode"}});
 
 enum class ExifUse : uint8_t {
   ignore,  // pixels as they are in the file, as torchvision takes them
   // if EXIF data rotate or mirror a picture, it is stored upright, encoded again without them
   apply,
 };
-std::string_view to_string(ExifUse exif);
-// Inverse of to_string; throws Error(invalid_argument).
-ExifUse parse_exif_use(std::string_view name);
+template <>
+inline constexpr auto kNames<ExifUse> = enum_names<ExifUse>("exif", {{ExifUse::ignore, "ignore"},
+                                                                     {ExifUse::apply, "apply"}});
 
 struct ImageStorage {
   // Pictures with a longer side above this are resized to it; 1 .. 65500, 0: off.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/summary.h>
 
@@ -27,6 +28,10 @@ enum class ShardTransfer : uint8_t {
   move,
   copy,
 };
+template <>
+inline constexpr auto kNames<ShardTransfer> = enum_names<ShardTransfer>(
+    "transfer",
+    {{ShardTransfer::link, "link"}, {ShardTransfer::move, "move"}, {ShardTransfer::copy, "copy"}});
 
 // Treatment of records that are in the result already, that is, made from files with the same
 // bytes; names, order and form do not matter.
@@ -34,6 +39,9 @@ enum class Duplicates : uint8_t {
   fail,
   keep,  // they are taken once more
 };
+template <>
+inline constexpr auto kNames<Duplicates> =
+    enum_names<Duplicates>("duplicates", {{Duplicates::fail, "fail"}, {Duplicates::keep, "keep"}});
 
 struct MergeOptions {
   ShardTransfer transfer = ShardTransfer::link;
@@ -47,11 +55,6 @@ struct MergeOptions {
   std::string command;
 };
 
-std::string_view to_string(ShardTransfer transfer);
-// Inverse of to_string; throws Error(invalid_argument).
-ShardTransfer parse_shard_transfer(std::string_view name);
-std::string_view to_string(Duplicates duplicates);
-Duplicates parse_duplicates(std::string_view name);
 // Declares `transfer`, `duplicates`, `duplicate-ids`; `options` must outlive `table`.
 void describe(MergeOptions& options, OptionTable& table);
 

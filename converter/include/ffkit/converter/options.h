@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/base/samples.h>
 #include <ffkit/format/shard_facts.h>
@@ -24,9 +25,11 @@ enum class ReadMode {
   // systems. Needs twice the space
   gather,
 };
-std::string_view to_string(ReadMode mode);
-// Inverse of to_string; throws Error(invalid_argument).
-ReadMode parse_read_mode(std::string_view name);
+template <>
+inline constexpr auto kNames<ReadMode> = enum_names<ReadMode>("read",
+                                                              {{ReadMode::automatic, "auto"},
+                                                               {ReadMode::direct, "direct"},
+                                                               {ReadMode::gather, "gather"}});
 
 // One of the machines that share a conversion: it makes part `index` (1 .. count) of each split's
 // shards. merge_datasets() joins the parts; the result is that of one machine.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/converter/summary.h>
@@ -24,9 +25,10 @@ enum class V1Content {
   raw,        // the bytes of one field
   imagenet,   // the Python pickle of (bytes of an image field, label)
 };
-std::string_view to_string(V1Content content);
-// Inverse of the names "auto", "raw" and "imagenet"; throws Error(invalid_argument).
-V1Content parse_v1_content(std::string_view name);
+template <>
+inline constexpr auto kNames<V1Content> = enum_names<V1Content>(
+    "payload",
+    {{V1Content::automatic, "auto"}, {V1Content::raw, "raw"}, {V1Content::imagenet, "imagenet"}});
 
 struct V1Options {
   V1Content content = V1Content::automatic;

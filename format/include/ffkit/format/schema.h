@@ -8,17 +8,29 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 // Element types of scalars and tensors; all little-endian. f16 is IEEE binary16, bf16 is bfloat16.
 enum class DType : uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64 };
+// As written in FORMAT.md and in manifests.
+template <>
+inline constexpr auto kNames<DType> = enum_names<DType>("dtype", {{DType::u8, "u8"},
+                                                                  {DType::i8, "i8"},
+                                                                  {DType::u16, "u16"},
+                                                                  {DType::i16, "i16"},
+                                                                  {DType::u32, "u32"},
+                                                                  {DType::i32, "i32"},
+                                                                  {DType::u64, "u64"},
+                                                                  {DType::i64, "i64"},
+                                                                  {DType::f16, "f16"},
+                                                                  {DType::bf16, "bf16"},
+                                                                  {DType::f32, "f32"},
+                                                                  {DType::f64, "f64"}});
 
 // Size of one element in bytes: 1, 2, 4 or 8.
 size_t size_of(DType dtype);
-// "u8", "f32", ... as written in FORMAT.md and in manifests.
-std::string_view to_string(DType dtype);
-// Inverse of to_string; throws Error(unsupported) for an unknown name.
-DType parse_dtype(std::string_view name);
 
 enum class FieldType : uint8_t {
   bytes,   // opaque bytes
@@ -28,8 +40,14 @@ enum class FieldType : uint8_t {
   image,   // an encoded image file (JPEG, PNG, ...) as bytes
   list,    // any number of items of type Field::item
 };
-std::string_view to_string(FieldType type);
-FieldType parse_field_type(std::string_view name);
+template <>
+inline constexpr auto kNames<FieldType> = enum_names<FieldType>("field type",
+                                                                {{FieldType::bytes, "bytes"},
+                                                                 {FieldType::string, "string"},
+                                                                 {FieldType::scalar, "scalar"},
+                                                                 {FieldType::tensor, "tensor"},
+                                                                 {FieldType::image, "image"},
+                                                                 {FieldType::list, "list"}});
 
 struct Field {
   std::string name;  // not empty, unique in the schema; "/" groups fields, e.g. "cam_front/image"

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 // A problem that a check found.
@@ -41,9 +43,11 @@ enum class ShardCheck : uint8_t {
   at_once,    // all by Dataset::open(), one after the other
   as_needed,
 };
-std::string_view to_string(ShardCheck check);
-// Throws Error(invalid_argument) for another name.
-ShardCheck parse_shard_check(std::string_view name);
+template <>
+inline constexpr auto kNames<ShardCheck> =
+    enum_names<ShardCheck>("check_shards", {{ShardCheck::automatic, "automatic"},
+                                            {ShardCheck::at_once, "at_once"},
+                                            {ShardCheck::as_needed, "as_needed"}});
 
 // With these limits, a damaged or hostile file gives an error instead of exhausting memory: a few
 // KiB of zstd may claim 1 GiB, and a sparse file any length.

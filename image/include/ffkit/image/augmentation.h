@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/random.h>
 
@@ -149,9 +150,11 @@ struct AdjustSharpness {
 // torchvision's AutoAugment: one of the pairs of operations for a data set, each with its
 // probability and magnitude. Operations are RandAugment's and Invert.
 enum class AutoAugmentPolicy { imagenet, cifar10, svhn };
-std::string_view to_string(AutoAugmentPolicy policy);
-// Throws Error(invalid_argument) for another name.
-AutoAugmentPolicy parse_auto_augment_policy(std::string_view name);
+template <>
+inline constexpr auto kNames<AutoAugmentPolicy> =
+    enum_names<AutoAugmentPolicy>("policy", {{AutoAugmentPolicy::imagenet, "imagenet"},
+                                             {AutoAugmentPolicy::cifar10, "cifar10"},
+                                             {AutoAugmentPolicy::svhn, "svhn"}});
 
 struct AutoAugment {
   AutoAugmentPolicy policy = AutoAugmentPolicy::imagenet;

@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 // Whether `image` begins like the dct code of any version. detect_image_encoding() then returns
@@ -50,9 +52,22 @@ enum class DctRefusal : uint8_t {
   not_exact,
   too_large  // the dct code would take 4 GiB or more
 };
-
-// Words that follow "is ": "progressive", "damaged or cut", ... They are the same in all releases.
-std::string_view to_string(DctRefusal refusal);
+template <>
+inline constexpr auto kNames<DctRefusal> = enum_names<DctRefusal>(
+    "dct refusal", {{DctRefusal::not_jpeg, "not a JPEG"},
+                    {DctRefusal::progressive, "progressive"},
+                    {DctRefusal::arithmetic, "arithmetic coded"},
+                    {DctRefusal::lossless, "lossless or hierarchical"},
+                    {DctRefusal::precision, "not of 8 bits"},
+                    {DctRefusal::components, "neither grey nor of 3 components"},
+                    {DctRefusal::several_scans, "in several scans"},
+                    {DctRefusal::restart_markers, "with restart markers"},
+                    {DctRefusal::no_tables, "without Huffman tables"},
+                    {DctRefusal::irregular_header, "with an irregular header"},
+                    {DctRefusal::unused_bytes, "with more in its scan than its pixels take"},
+                    {DctRefusal::damaged, "damaged or cut"},
+                    {DctRefusal::not_exact, "not made again to the byte"},
+                    {DctRefusal::too_large, "too large"}});
 
 // Replaces the content of `out` by the dct code of `jpeg`, a whole file. Returns nothing, or the
 // reason why this picture has no dct code; `out` is empty then. Bad input is not an error. The

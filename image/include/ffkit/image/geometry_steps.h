@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/image/image_info.h>
 #include <ffkit/image/image_resizer.h>
 
@@ -59,9 +60,11 @@ struct DegreeRange {
 // The filter of rotations and perspectives: the nearest pixel, 2 x 2, or 4 x 4 pixels. Pillow's
 // NEAREST, BILINEAR and BICUBIC of Image.transform().
 enum class WarpFilter { nearest, bilinear, bicubic };
-std::string_view to_string(WarpFilter filter);
-// Throws Error(invalid_argument) for another name.
-WarpFilter parse_warp_filter(std::string_view name);
+template <>
+inline constexpr auto kNames<WarpFilter> =
+    enum_names<WarpFilter>("filter", {{WarpFilter::nearest, "nearest"},
+                                      {WarpFilter::bilinear, "bilinear"},
+                                      {WarpFilter::bicubic, "bicubic"}});
 
 struct RandomHorizontalFlip {
   double probability = 0.5;

@@ -22,8 +22,6 @@
 
 namespace ffkit {
 
-std::string_view to_string(ImageEncoding encoding);
-
 // Recognises the encoding only from the first bytes ("magic number").
 ImageEncoding detect_image_encoding(std::span<const std::byte> data);
 

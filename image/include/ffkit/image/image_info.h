@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 // ppm: netpbm's PPM, PGM and PBM, binary (P4, P5, P6) and as text (P1, P2, P3), with values up to
@@ -12,6 +14,15 @@ namespace ffkit {
 // headers of Windows and OS/2. webp: the first picture of an animation. dct: the dct code of a
 // JPEG.
 enum class ImageEncoding : uint8_t { unknown, jpeg, png, webp, bmp, ppm, dct };
+template <>
+inline constexpr auto kNames<ImageEncoding> =
+    enum_names<ImageEncoding>("image encoding", {{ImageEncoding::unknown, "unknown"},
+                                                 {ImageEncoding::jpeg, "jpeg"},
+                                                 {ImageEncoding::png, "png"},
+                                                 {ImageEncoding::webp, "webp"},
+                                                 {ImageEncoding::bmp, "bmp"},
+                                                 {ImageEncoding::ppm, "ppm"},
+                                                 {ImageEncoding::dct, "dct"}});
 
 struct ImageInfo {
   ImageEncoding encoding = ImageEncoding::unknown;

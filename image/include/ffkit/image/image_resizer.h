@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/image/image_codec.h>
 
 namespace ffkit {
@@ -20,13 +21,11 @@ namespace ffkit {
 // It is not widened: shrinking by more than two skips pixels. JPEGs are always decoded at full
 // size. It needs a build with OpenCV; without it, validate() throws.
 enum class Interpolation { bilinear, bicubic, opencv_bilinear };
-inline constexpr std::array kInterpolations = {Interpolation::bilinear, Interpolation::bicubic,
-                                               Interpolation::opencv_bilinear};
-
-// The names above.
-std::string_view to_string(Interpolation interpolation);
-// Throws Error(invalid_argument) for another name.
-Interpolation parse_interpolation(std::string_view name);
+template <>
+inline constexpr auto kNames<Interpolation> = enum_names<Interpolation>(
+    "interpolation", {{Interpolation::bilinear, "bilinear"},
+                      {Interpolation::bicubic, "bicubic"},
+                      {Interpolation::opencv_bilinear, "opencv_bilinear"}});
 
 // Whether this build has the filter.
 bool is_built(Interpolation interpolation);

@@ -17,12 +17,20 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
+
 namespace ffkit {
 
 enum class Launcher { automatic, none, torchrun, slurm, mpi, node };
-std::string_view to_string(Launcher launcher);
-// The inverse; "auto" gives automatic. Throws Error(invalid_argument) that lists all names.
-Launcher parse_launcher(std::string_view name);
+template <>
+inline constexpr auto kNames<Launcher> =
+    enum_names<Launcher>("launcher", {{Launcher::automatic, "auto"},
+                                      {Launcher::none, "none"},
+                                      {Launcher::torchrun, "torchrun"},
+                                      {Launcher::slurm, "slurm"},
+                                      {Launcher::mpi, "mpi"},
+                                      {Launcher::node, "node"},
+                                      {Launcher::torchrun, "pytorch"}});  // MMEngine's word
 
 struct LaunchOptions {
   Launcher launcher = Launcher::automatic;

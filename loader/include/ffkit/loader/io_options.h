@@ -31,7 +31,7 @@ struct IoOptions {
   int num_retries = 3;  // of a read that fails with EIO, 0 .. 1000
   // After this many seconds a read counts as hanging, 0.01 .. 1e6. next() then throws Error(io),
   // which names the record. You may call next() again; it continues when the file system answers.
-  // start_epoch() and restore() also throw if they wait longer than this, or 10 s. Decoding a
+  // set_epoch() and restore() also throw if they wait longer than this, or 10 s. Decoding a
   // sample counts as reading.
   double read_timeout_s = 300;
   // io_uring with a kernel thread. Submitting a read then needs no system call, but the thread
@@ -42,7 +42,7 @@ struct IoOptions {
   // False: the I/O thread reads everything.
   bool decoders_read_cache = true;
   bool verify_checksums = true;  // of every record read
-  // Reads epoch e + 1 ahead before epoch e ends, so that start_epoch(e + 1) does not wait. If the
+  // Reads epoch e + 1 ahead before epoch e ends, so that set_epoch(e + 1) does not wait. If the
   // consumer starts another epoch, that work is wasted.
   bool read_ahead_epochs = true;
   // The user's engine, see read_engine.h. Then `engine` is ignored, DirectIo::automatic means off,

@@ -14,7 +14,7 @@
 // process ends, because the kernel may still write to this memory.
 //
 // A Loader belongs to its process. In a child after fork() it can only be destroyed, and its memory
-// is kept until the child ends; start_epoch(), restore() and next() throw Error(invalid_argument).
+// is kept until the child ends; set_epoch(), restore() and next() throw Error(invalid_argument).
 // Its batches can be read in the child, but must not be destroyed there.
 #pragma once
 
@@ -51,7 +51,7 @@ class Loader {
   // Starts `epoch` from its beginning and drops the rest of the current one. After a complete
   // epoch, the next one has already been read ahead (see read_ahead_epochs). If it throws, state()
   // does not change, and next() continues from there.
-  void start_epoch(int64_t epoch);
+  void set_epoch(int64_t epoch);
   // Returns the next batch in order, or nothing at the end of the epoch. Blocks until the batch is
   // ready. Begins epoch 0 if no epoch was started. Throws the Error of a bad sample or a failed
   // read. Then the epoch cannot continue, but another one can be started.
@@ -91,7 +91,7 @@ class Loader {
   [[nodiscard]] int64_t memory_bound() const;
   // Counted since the loader was made. Any thread may call this, also while another is in next().
   [[nodiscard]] LoaderStatistics statistics() const;
-  // Counted since the last start_epoch(), restore() or first next(). Read-ahead counts in the epoch
+  // Counted since the last set_epoch(), restore() or first next(). Read-ahead counts in the epoch
   // during which it was done. For the consumer's thread.
   [[nodiscard]] LoaderStatistics epoch_statistics() const;
 

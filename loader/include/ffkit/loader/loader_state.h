@@ -49,7 +49,7 @@ struct LoaderStatistics {
   double transform_seconds = 0;  // summed over threads: resize, flip, normalise, write to the slab
   double busy_seconds = 0;       // summed over threads: all of their work, the three above included
   double wait_seconds = 0;       // the consumer's, in next(): the stall that training feels
-  double elapsed_seconds = 0;    // since the first start_epoch(), or the earlier snapshot
+  double elapsed_seconds = 0;    // since the first set_epoch(), or the earlier snapshot
   int rank = 0;                  // of world_size, which share an epoch
   int world_size = 1;
   int num_threads = 0;         // that decode

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/image/image_options.h>
 #include <ffkit/image/mask.h>
 #include <ffkit/image/random.h>
@@ -74,9 +75,11 @@ enum class BoxFormat : uint8_t {
   xyxy,    // left, top, right, bottom, as torchvision's detectors take them
   cxcywh,  // centre, width, height, as DETR takes them
 };
-std::string_view to_string(BoxFormat format);
-// Throws Error(invalid_argument) for another name.
-BoxFormat parse_box_format(std::string_view name);
+template <>
+inline constexpr auto kNames<BoxFormat> = enum_names<BoxFormat>("box format",
+                                                                {{BoxFormat::xywh, "xywh"},
+                                                                 {BoxFormat::xyxy, "xyxy"},
+                                                                 {BoxFormat::cxcywh, "cxcywh"}});
 
 struct BoxCoordinates {
   BoxFormat format = BoxFormat::xyxy;
@@ -120,9 +123,10 @@ enum class PointCount : uint8_t {
   pixels,  // x is the pixel of column x, as in COCO: its centre moves, and a flip makes W - 1 - x
   edges,   // x pixels from the left edge of the picture: a flip makes W - x
 };
-std::string_view to_string(PointCount count);
-// Throws Error(invalid_argument) for another name.
-PointCount parse_point_count(std::string_view name);
+template <>
+inline constexpr auto kNames<PointCount> = enum_names<PointCount>("count of points",
+                                                                  {{PointCount::pixels, "pixels"},
+                                                                   {PointCount::edges, "edges"}});
 
 // Key points: f32 rows [num_points, 3] of x and y in the view, and visibility. The field is a
 // tensor [n, num_points, 3] of f32 or f64, or [n, num_points, 2] if all are visible (2). Points
@@ -154,9 +158,11 @@ enum class ShortVideo : uint8_t {
   loop,    // it begins anew behind its last frame
   repeat,  // its last frame is repeated; with a stride of 0 each frame as often as needed
 };
-std::string_view to_string(ShortVideo what);
-// Throws Error(invalid_argument) for another name.
-ShortVideo parse_short_video(std::string_view name);
+template <>
+inline constexpr auto kNames<ShortVideo> = enum_names<ShortVideo>("if_short",
+                                                                  {{ShortVideo::bad, "bad"},
+                                                                   {ShortVideo::loop, "loop"},
+                                                                   {ShortVideo::repeat, "repeat"}});
 
 // Frames of a video: [N, count, 3, H, W]. The field is a list of images or bytes. A clip is a view
 // with the name of its array and its own random numbers: all of its frames get the same crop, flip

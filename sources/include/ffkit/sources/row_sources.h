@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
@@ -157,11 +158,13 @@ enum class LmdbValue : uint8_t {
   bytes,
   text,
 };
-// "auto", "picture", "datum", "bytes", "text".
-std::string_view to_string(LmdbValue value);
-// Inverse of to_string; throws Error(invalid_argument).
-LmdbValue parse_lmdb_value(std::string_view name);
-
+template <>
+inline constexpr auto kNames<LmdbValue> = enum_names<LmdbValue>("kind of values",
+                                                                {{LmdbValue::automatic, "auto"},
+                                                                 {LmdbValue::picture, "picture"},
+                                                                 {LmdbValue::datum, "datum"},
+                                                                 {LmdbValue::bytes, "bytes"},
+                                                                 {LmdbValue::text, "text"}});
 struct LmdbOptions {
   LmdbValue value = LmdbValue::automatic;
   bool is_rgb = false;  // planes of pixels in Datum messages: red first; else blue first

@@ -1,6 +1,6 @@
 #include <ffkit/base/option_table.h>
 
-#include "base/enum_names.h"
+#include "base/other_words.h"
 #include "test_prelude.h"
 
 namespace ffkit {

@@ -155,8 +155,8 @@ TEST(Compose, OptionsOutOfRangeAreRefused) {
   EXPECT_ERROR(validate(ImageOptions{.transform = Compose{{Resize{}}},
                                      .output = {.dtype = DType::u16, .normalize = false}}),
                invalid_argument);
-  EXPECT_ERROR(parse_warp_filter("lanczos"), invalid_argument);
-  EXPECT_EQ(to_string(parse_warp_filter("bicubic")), "bicubic");
+  EXPECT_ERROR(from_name<WarpFilter>("lanczos"), invalid_argument);
+  EXPECT_EQ(to_string(from_name<WarpFilter>("bicubic")), "bicubic");
 }
 
 }  // namespace

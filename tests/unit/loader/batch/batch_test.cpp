@@ -53,7 +53,7 @@ TEST(MovedLoader, SaysSo) {
   // NOLINTBEGIN(bugprone-use-after-move): that is the subject
   EXPECT_ERROR(loader.next(), invalid_argument);
   EXPECT_ERROR(loader.ready(), invalid_argument);
-  EXPECT_ERROR(loader.start_epoch(0), invalid_argument);
+  EXPECT_ERROR(loader.set_epoch(0), invalid_argument);
   EXPECT_ERROR(loader.restore({}), invalid_argument);
   EXPECT_ERROR(loader.state(), invalid_argument);
   EXPECT_ERROR(loader.num_batches(), invalid_argument);

@@ -280,7 +280,7 @@ TEST_F(FieldDecoderTest, PartsAreTheSameForAnyThreads) {
     with.num_threads = 5;
     Loader loader(dataset, with);
     EXPECT_EQ(testing::collect_epoch(loader, 1), expected) << batch_size;
-    loader.start_epoch(2);
+    loader.set_epoch(2);
     while (const auto batch = loader.next()) {
       const auto parts = values<int64_t>(batch->field("parts"));
       for (size_t i = 0; i < parts.size(); ++i) {

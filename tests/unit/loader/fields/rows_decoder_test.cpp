@@ -61,7 +61,7 @@ TEST_F(RowsDecoderTest, RaggedRowsFollowEachOther) {
   Loader loader(*dataset_, options());
   int64_t num_samples = 0;
   for (int epoch = 0; epoch < 3; ++epoch) {  // slabs are used again
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (const auto batch = loader.next()) {
       const BatchArray ragged = batch->field("ragged");
       const auto offsets = batch->row_offsets("ragged");
@@ -88,7 +88,7 @@ TEST_F(RowsDecoderTest, RaggedRowsFollowEachOther) {
 TEST_F(RowsDecoderTest, PaddedRowsAreFollowedByZeros) {
   Loader loader(*dataset_, options());
   for (int epoch = 0; epoch < 3; ++epoch) {
-    loader.start_epoch(epoch);
+    loader.set_epoch(epoch);
     while (const auto batch = loader.next()) {
       const BatchArray padded = batch->field("padded");
       EXPECT_EQ(std::vector<int64_t>(padded.shape.begin(), padded.shape.end()),

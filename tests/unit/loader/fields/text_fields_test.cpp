@@ -79,7 +79,7 @@ TEST_F(TextFields, HaveNoLimit) {
     both.bad_samples = bad;
     Loader loader(dataset, both);
     for (int64_t epoch = 0; epoch < 3; ++epoch) {  // slabs are used again
-      loader.start_epoch(epoch);
+      loader.set_epoch(epoch);
       EXPECT_EQ(texts_of(loader), expected);
     }
     EXPECT_EQ(loader.statistics().num_replaced, 0);

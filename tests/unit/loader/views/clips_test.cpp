@@ -88,9 +88,9 @@ TEST(Clip, RefusesOptionsOutOfRange) {
       Clip(schema, "clip",
            {.image = {.transform = Compose{.steps = {RandomIoUCrop{}, Resize{.size = {9, 9}}}}}}),
       invalid_argument);
-  EXPECT_EQ(parse_short_video("loop"), ShortVideo::loop);
+  EXPECT_EQ(from_name<ShortVideo>("loop"), ShortVideo::loop);
   EXPECT_EQ(to_string(ShortVideo::repeat), "repeat");
-  EXPECT_ERROR(parse_short_video("cut"), invalid_argument);
+  EXPECT_ERROR(from_name<ShortVideo>("cut"), invalid_argument);
 }
 
 // Record i is a video of 4 + i frames, whose masks have the number of the frame everywhere.
@@ -144,7 +144,7 @@ class ClipsTest : public ::testing::Test {
 
   Batch first_batch(const LoaderOptions& options) const {
     Loader loader(dataset(), options);
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     return std::move(*loader.next());
   }
 

@@ -22,8 +22,8 @@ TEST_F(ViewsTest, CutMixCutsMasksAndFurtherPictures) {
   constexpr size_t kArea = size_t{24} * 24;
   size_t num_taken = 0;
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    plain.start_epoch(epoch);
-    mixed.start_epoch(epoch);
+    plain.set_epoch(epoch);
+    mixed.set_epoch(epoch);
     while (const std::optional<Batch> own = plain.next()) {
       const std::optional<Batch> batch = mixed.next();
       const auto images = values_of<uint8_t>(own->field("image"));
@@ -118,7 +118,7 @@ TEST_F(ViewsTest, PointsCountPixelsOrEdges) {
     options.image.transform = Compose{std::move(steps)};
     options.batch_size = 1;
     Loader loader(dataset(), options);
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     return values_of<float>(loader.next()->field("points"));
   };
   // The first picture has 60 x 50 pixels; its second box has points at (5, 4) and (15, 12).
@@ -141,7 +141,7 @@ TEST_F(ViewsTest, PointsCountPixelsOrEdges) {
   EXPECT_THAT(second(points_of(PointCount::pixels,
                                {Pad{.padding = {3, 2, 0, 0}}, Resize{.size = {52, 63}}})),
               ElementsAre(8, 6, 1, 18, 14, 2));
-  EXPECT_EQ(parse_point_count("edges"), PointCount::edges);
+  EXPECT_EQ(from_name<PointCount>("edges"), PointCount::edges);
 }
 
 }  // namespace

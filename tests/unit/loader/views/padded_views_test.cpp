@@ -24,7 +24,7 @@ TEST(PaddedViews, AreAsLargeAsTheLargestPictureOfTheBatch) {
   const testing::TempDir dir;
   const Dataset dataset = testing::make_dataset(dir / "train", {.num_records = 6});
   Loader loader(dataset, padded_options({.size = {64, 80}, .multiple = 3}));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> first = loader.next();
   EXPECT_THAT(extents_of(first->field("image")), ElementsAre(4, 3, 42, 51));
   EXPECT_THAT(first->shape(), ElementsAre(4, 3, 42, 51));
@@ -52,7 +52,7 @@ TEST(PaddedViews, OtherViewsAreNot) {
   LoaderOptions options = padded_options({});
   options.image.transform = Resize{.size = {8, 8}};
   Loader loader(dataset, options);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_TRUE(batch->padded_arrays().empty());
   EXPECT_ERROR(batch->unpadded_sizes("image"), not_found, .subject = field);
@@ -75,7 +75,7 @@ TEST(PaddedViews, RefuseWhatCannotBe) {
   options.image = {.transform = Resize{.size = {8, 8}}, .output = {.channels = 1}};
   EXPECT_ERROR(open(options), invalid_argument);
   Loader loader(dataset, padded_options({.size = {64, 50}}));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   EXPECT_ERROR(loader.next(), unsupported, .record = 1);
 }
 

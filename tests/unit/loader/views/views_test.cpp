@@ -15,7 +15,7 @@ std::vector<int64_t> shape_of(const BatchArray& array) {
 std::vector<std::vector<std::byte>> epoch_of(const Dataset& dataset, const LoaderOptions& options) {
   std::vector<std::vector<std::byte>> all;
   Loader loader(dataset, options);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   while (std::optional<Batch> batch = loader.next()) {
     for (size_t i = 0; i < batch->num_fields(); ++i) {
       all.push_back(values_of<std::byte>(batch->field(i)));
@@ -40,7 +40,7 @@ TEST_F(ViewsTest, ArraysHaveTheCopiesOfTheirView) {
       options_of(kTwoViews, {{"mask", MaskField{.field = "mask", .view = "global"}},
                              {"boxes", BoxesField{.view = "local"}},
                              {"depth", PictureField{.field = "depth", .view = "global"}}}));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_EQ(batch->num_fields(), 6U);
   EXPECT_EQ(shape_of(batch->field("global")), (std::vector<int64_t>{3, 2, 3, 24, 24}));
@@ -65,7 +65,7 @@ TEST_F(ViewsTest, ArraysHaveTheCopiesOfTheirView) {
 
 TEST_F(ViewsTest, ACopyOfABatchHasItsGeometry) {
   Loader loader(dataset(), options_of({}, {}));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   const Batch copy = batch->copy();
   EXPECT_THAT(copy.views(), ElementsAre("image"));
@@ -78,7 +78,7 @@ TEST_F(ViewsTest, ALoaderWithoutAPictureHasNoViews) {
   LoaderOptions options = options_of({}, {});
   options.image_field = "";
   Loader loader(dataset(), options);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_TRUE(batch->views().empty());
   EXPECT_ERROR(batch->source_sizes(), not_found, .subject = field);
@@ -119,7 +119,7 @@ TEST_F(ViewsTest, TellSamplesApart) {
     options.num_threads = threads;
     Loader loader(dataset(), options);
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
-      loader.start_epoch(epoch);
+      loader.set_epoch(epoch);
       while (std::optional<Batch> batch = loader.next()) {
         const int64_t record = batch->record_indices()[0];
         const std::vector<uint8_t> mask = values_of<uint8_t>(batch->field("mask"));
@@ -150,7 +150,7 @@ TEST_F(ViewsTest, BoxesAreMovedClippedAndDroppedWithTheirNumbers) {
        {"half labels", BoxRowsField{.field = "labels", .boxes = "half"}}});
   options.batch_size = 6;
   Loader loader(dataset(), options);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   const std::vector<double> matrices = values_of<double>(batch->geometry("v"));
   const std::vector<float> boxes = values_of<float>(batch->field("boxes"));
@@ -247,7 +247,7 @@ TEST_F(ViewsTest, BoxesWithoutAreaAreLeftOutWithTheirNumbersAndCounted) {
   std::vector<std::string> warnings;
   options.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); };
   Loader loader(Dataset::open(dir_ / "bad"), options);
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_THAT(batch->row_offsets("boxes"), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8));
   EXPECT_EQ(values_of<int64_t>(batch->field("labels")), std::vector<int64_t>(8, 1));
@@ -273,7 +273,7 @@ TEST_F(ViewsTest, EachCopyHasItsBoxes) {
     options.image = options.views.empty() ? crop : ImageOptions();
     options.sampler.seed = seed;
     Loader loader(dataset(), options);
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     return *loader.next();
   };
   const std::vector<View> copies = {{"v", crop, kCopies}};
@@ -320,7 +320,7 @@ TEST_F(ViewsTest, MoreBoxesThanMaxBoxesMakeABadSample) {
   for (const int64_t copies : {0, 2}) {
     Loader loader(dataset(), options_of({{"v", {.transform = Resize{.size = {40, 40}}}, copies}},
                                         {{"boxes", BoxesField{.max_boxes = 3}}}));
-    loader.start_epoch(0);
+    loader.set_epoch(0);
     EXPECT_ERROR(loader.next(), unsupported, .record = 0, .subject = sample);
   }
 }
@@ -330,7 +330,7 @@ TEST_F(ViewsTest, CropsThatNeedBoxesMayHaveCopies) {
   const Compose steps{{RandomIoUCrop{}, Resize{.size = {24, 24}}}};
   Loader loader(dataset(), options_of({{"v", {.transform = steps}, 4}},
                                       {{"boxes", BoxesField{.layout = RowLayout::padded}}}));
-  loader.start_epoch(0);
+  loader.set_epoch(0);
   const std::optional<Batch> batch = loader.next();
   EXPECT_EQ(shape_of(batch->field("boxes")), (std::vector<int64_t>{3, 4, 100, 4}));
   const std::vector<double> matrices = values_of<double>(batch->geometry("v"));
@@ -412,9 +412,9 @@ TEST(ViewKey, IsTheSamplesForTheDefaultView) {
 }
 
 TEST(BoxFormat, CoordinatesAreThoseOfTheFormat) {
-  EXPECT_EQ(parse_box_format("cxcywh"), BoxFormat::cxcywh);
+  EXPECT_EQ(from_name<BoxFormat>("cxcywh"), BoxFormat::cxcywh);
   EXPECT_EQ(to_string(BoxFormat::xywh), "xywh");
-  EXPECT_ERROR(parse_box_format("yxyx"), invalid_argument);
+  EXPECT_ERROR(from_name<BoxFormat>("yxyx"), invalid_argument);
   const BoxEdges edges = {10, 20, 30, 60};
   const ImageSize size{80, 40};
   EXPECT_THAT(coordinates_of(edges, {BoxFormat::xyxy}, size), ElementsAre(10, 20, 30, 60));

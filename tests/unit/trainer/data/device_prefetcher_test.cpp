@@ -42,8 +42,8 @@ TEST_F(DevicePrefetcherTest, GivesTheLoadersBatchesInOrder) {
     Loader loader(dataset_, with);
     DevicePrefetcher prefetcher(loader, device());
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
-      reference.start_epoch(epoch);
-      prefetcher.start_epoch(epoch);
+      reference.set_epoch(epoch);
+      prefetcher.set_epoch(epoch);
       while (auto next = reference.next()) {
         const auto expected = std::make_shared<Batch>(std::move(*next));
         const auto batch = prefetcher.next();
@@ -110,7 +110,7 @@ TEST_F(DevicePrefetcherTest, KeepsTheNamesOfFieldsAndTheOffsetsOfRows) {
 TEST_F(DevicePrefetcherTest, RestoresInTheMiddle) {
   Loader loader(dataset_, options());
   DevicePrefetcher prefetcher(loader, device());
-  prefetcher.start_epoch(1);
+  prefetcher.set_epoch(1);
   prefetcher.next();
   const LoaderState state = prefetcher.state();
   const at::Tensor second = prefetcher.next()->field("image").clone();

@@ -93,7 +93,7 @@ Training run_training(const TrainOptions& given, const std::filesystem::path& fo
     }
     std::ofstream images(folder / fmt::format("images{}", c.rank()), std::ios::binary);
     std::ofstream labels(folder / fmt::format("labels{}", c.rank()), std::ios::binary);
-    data->start_epoch(0);
+    data->set_epoch(0);
     for (int i = 0; i < kSteps; ++i) {
       const std::optional<DeviceBatch> batch = data->next();
       ASSERT_TRUE(batch);

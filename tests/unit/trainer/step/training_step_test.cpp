@@ -33,7 +33,7 @@ class SlowSource final : public BatchSource {
  public:
   explicit SlowSource(int64_t num_batches) : num_left_(num_batches) {}
   int64_t num_batches() const override { return num_left_; }
-  void start_epoch(int64_t) override {}
+  void set_epoch(int64_t) override {}
   void restore(const LoaderState&) override {}
   LoaderState state() const override { return {}; }
   std::optional<DeviceBatch> next() override {

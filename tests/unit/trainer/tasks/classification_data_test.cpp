@@ -45,7 +45,7 @@ class ClassificationData : public ::testing::Test {
   DeviceBatch first_val_batch(bool channels_last) {
     classification(options_).channels_last = channels_last;
     LoaderSource val(dataset("val"), val_loader_options(options_, {}), 0);
-    val.start_epoch(0);
+    val.set_epoch(0);
     return *val.next();
   }
 
@@ -124,14 +124,14 @@ TEST(DefaultDecodingThreads, AreAllCoresForAGpuAndFewForACpu) {
 TEST_F(ClassificationData, ProcessesOfOneMachineShareItsCores) {
   EXPECT_EQ(train_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 1);
   EXPECT_GE(train_loader_options(options_, {}).num_threads, 1);
-  options_.threads = 3;
+  options_.num_threads = 3;
   EXPECT_EQ(val_loader_options(options_, {.local_world_size = 1 << 20}).num_threads, 3);
 }
 
 TEST_F(ClassificationData, TellsHowABatchWasMixed) {
   classification(options_).mixup_alpha = 1;
   LoaderSource train(dataset("train"), train_loader_options(options_, {}), 0);
-  train.start_epoch(0);
+  train.set_epoch(0);
   const DeviceBatch batch = *train.next();
   EXPECT_GT(batch.mix_lambda, 0);
   EXPECT_LT(batch.mix_lambda, 1);
@@ -147,7 +147,7 @@ TEST_F(ClassificationData, NormalisesBytesAsTheLoaderDoes) {
         if (as_bytes) write_bytes(o);
         EXPECT_EQ(o.image.output.dtype, as_bytes ? DType::u8 : DType::f32);
         auto source = std::make_unique<LoaderSource>(dataset(is_val ? "val" : "train"), o, 0);
-        source->start_epoch(0);
+        source->set_epoch(0);
         return source;
       };
       const DeviceBatch floats = *open(false)->next();
@@ -168,7 +168,7 @@ TEST_F(ClassificationData, LeavesBytesAsTheyAreWithoutNormalize) {
   Loader loader(dataset("val"), o);
   const std::optional<Batch> expected = loader.next();
   LoaderSource source(dataset("val"), o, 0);
-  source.start_epoch(0);
+  source.set_epoch(0);
   const at::Tensor images = source.next()->field("image");
   ASSERT_EQ(images.scalar_type(), at::kByte);
   const BatchArray array = expected->field("image");
@@ -215,14 +215,14 @@ TEST_F(ClassificationData, NamesTheRecordWithAnImpossibleLabel) {
 
 TEST_F(ClassificationData, ValidatesEveryRecordOnceAndTrainsFullBatches) {
   LoaderSource val(dataset("val"), val_loader_options(options_, {}), 0);
-  val.start_epoch(0);
+  val.set_epoch(0);
   std::vector<int64_t> sizes;
   while (auto batch = val.next()) sizes.push_back(batch->field("label").size(0));
   EXPECT_EQ(sizes, (std::vector<int64_t>{4, 3}));
 
   LoaderSource train(dataset("train"), train_loader_options(options_, {}), 0);
   EXPECT_EQ(train.num_batches(), 2);
-  train.start_epoch(0);
+  train.set_epoch(0);
   sizes.clear();
   while (auto batch = train.next()) sizes.push_back(batch->field("label").size(0));
   EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4}));
@@ -239,7 +239,7 @@ TEST_F(ClassificationData, CutsEpochsAtTheLimitAndStartsTheNextWhole) {
   LoaderSource train(dataset("train"), train_loader_options(options_, {}), 1);
   EXPECT_EQ(train.num_batches(), 1);
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
-    train.start_epoch(epoch);
+    train.set_epoch(epoch);
     EXPECT_EQ(train.state().position, 0);
     EXPECT_TRUE(train.next());
     EXPECT_FALSE(train.next());

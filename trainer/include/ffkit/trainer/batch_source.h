@@ -27,7 +27,7 @@ class BatchSource {
   // The number of batches of an epoch on this process. It never changes. For training it is the
   // same on all processes.
   virtual int64_t num_batches() const = 0;
-  virtual void start_epoch(int64_t epoch) = 0;
+  virtual void set_epoch(int64_t epoch) = 0;
   // Continues from `state`. Throws Error(invalid_argument) if it belongs to other data or another
   // seed. A source over several data sets finds its place in each from the epoch and the position.
   virtual void restore(const LoaderState& state) = 0;
@@ -98,7 +98,7 @@ class LoaderSource final : public BatchSource {
                c10::Device device = c10::kCPU);
 
   int64_t num_batches() const override;
-  void start_epoch(int64_t epoch) override;
+  void set_epoch(int64_t epoch) override;
   void restore(const LoaderState& state) override;
   LoaderState state() const override { return prefetcher_.state(); }
   std::optional<DeviceBatch> next() override;
@@ -127,7 +127,7 @@ class RepeatedBatch final : public BatchSource {
       : batch_(std::move(batch)), num_batches_(num_batches) {}
 
   int64_t num_batches() const override { return num_batches_; }
-  void start_epoch(int64_t epoch) override;
+  void set_epoch(int64_t epoch) override;
   void restore(const LoaderState& state) override { state_ = state; }
   LoaderState state() const override { return state_; }
   std::optional<DeviceBatch> next() override;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
@@ -22,8 +23,11 @@ enum class BevFormerCanBus {
   // the later message that the published conversion takes (nuscenes::CanBusRule::bevformer_code)
   as_published,
 };
-std::string_view to_string(BevFormerCanBus can_bus);
-BevFormerCanBus parse_bevformer_can_bus(std::string_view name);
+template <>
+inline constexpr auto kNames<BevFormerCanBus> =
+    enum_names<BevFormerCanBus>("CAN bus rule", {{BevFormerCanBus::none, "none"},
+                                                 {BevFormerCanBus::last_row, "last_row"},
+                                                 {BevFormerCanBus::as_published, "as_published"}});
 
 struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   std::string arch = "tiny";  // one of bevformer_archs()

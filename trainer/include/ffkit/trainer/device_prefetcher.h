@@ -35,7 +35,7 @@ class DevicePrefetcher {
   static constexpr int kHeldBatches = 3;
 
   // As the loader's. A batch that was copied ahead is dropped.
-  void start_epoch(int64_t epoch);
+  void set_epoch(int64_t epoch);
   void restore(const LoaderState& state);
   // The next batch, or nothing at the end of the epoch. Later work on the current stream waits for
   // its copy. If the following batch is ready, its copy begins; next() never waits for that one.

@@ -9,15 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/launch/launch.h>
 
 namespace ffkit {
 
 // The type of weights and activations.
 enum class GenerateType { f32, bf16, f16 };
-std::string_view to_string(GenerateType type);
-// Throws Error(invalid_argument) that lists all names.
-GenerateType parse_generate_type(std::string_view name);
+template <>
+inline constexpr auto kNames<GenerateType> = enum_names<GenerateType>("--dtype",
+                                                                      {{GenerateType::f32, "f32"},
+                                                                       {GenerateType::bf16, "bf16"},
+                                                                       {GenerateType::f16, "f16"}});
 
 struct GenerateOptions {
   // A folder of Hugging Face's (config.json; model.safetensors or pytorch_model.bin; the

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
@@ -14,8 +15,9 @@ enum class Gpt2Samples {
   stream,     // --context tokens of all documents one after the other
   documents,  // a document, cut or padded
 };
-std::string_view to_string(Gpt2Samples samples);
-Gpt2Samples parse_gpt2_samples(std::string_view name);
+template <>
+inline constexpr auto kNames<Gpt2Samples> = enum_names<Gpt2Samples>(
+    "--samples", {{Gpt2Samples::stream, "stream"}, {Gpt2Samples::documents, "documents"}});
 
 struct Gpt2Options : OwnOptions<Gpt2Options> {
   std::string arch =

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/image/image_resizer.h>
 
@@ -17,8 +18,11 @@ enum class AutoAugmentMethod {
   randaugment,     // torchvision's RandAugment
   trivialaugment,  // torchvision's TrivialAugmentWide
 };
-std::string_view to_string(AutoAugmentMethod policy);
-AutoAugmentMethod parse_auto_augment(std::string_view name);
+template <>
+inline constexpr auto kNames<AutoAugmentMethod> = enum_names<AutoAugmentMethod>(
+    "auto augmentation", {{AutoAugmentMethod::none, "none"},
+                          {AutoAugmentMethod::randaugment, "randaugment"},
+                          {AutoAugmentMethod::trivialaugment, "trivialaugment"}});
 
 struct PictureOptions {
   int64_t image_size = 224;  // side of the pictures in training, pixels, >= 1

@@ -163,7 +163,7 @@ class Task {
   // --- Steps.
 
   // Called before the first batch of `epoch`, or of the rest of it.
-  virtual void start_epoch(int64_t /*epoch*/) {}
+  virtual void set_epoch(int64_t /*epoch*/) {}
   // The mean loss of the batch's samples, [] f32, with gradients, in the precision of the run. It
   // may use setting().peers, because all processes call it equally often.
   virtual at::Tensor loss(const DeviceBatch& batch) = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>
 #include <ffkit/base/samples.h>
 #include <ffkit/format/shard_facts.h>
@@ -24,8 +25,13 @@ enum class LrSchedule {
   onecycle,    // rises for three tenths of the run, then falls to almost 0; no other warm-up
   constant,    // lr
 };
-std::string_view to_string(LrSchedule schedule);
-LrSchedule parse_lr_schedule(std::string_view name);
+template <>
+inline constexpr auto kNames<LrSchedule> =
+    enum_names<LrSchedule>("lr schedule", {{LrSchedule::cosine, "cosine"},
+                                           {LrSchedule::step, "step"},
+                                           {LrSchedule::polynomial, "polynomial"},
+                                           {LrSchedule::onecycle, "onecycle"},
+                                           {LrSchedule::constant, "constant"}});
 
 // Precision of the forward pass; weights and their updates stay float32.
 enum class Amp {
@@ -33,8 +39,13 @@ enum class Amp {
   bf16,  // bfloat16 where it is safe
   fp16,  // float16 where it is safe, with a scaled loss; also called O1 and O2
 };
-std::string_view to_string(Amp amp);
-Amp parse_amp(std::string_view name);
+template <>
+inline constexpr auto kNames<Amp> = enum_names<Amp>("--amp", {{Amp::off, "off"},
+                                                              {Amp::bf16, "bf16"},
+                                                              {Amp::fp16, "fp16"},
+                                                              {Amp::off, "O0"},
+                                                              {Amp::fp16, "O1"},
+                                                              {Amp::fp16, "O2"}});
 
 // How lr changes if a step takes another number of samples than lr_base_batch.
 enum class LrScaling {
@@ -42,8 +53,11 @@ enum class LrScaling {
   linear,  // lr * batch / lr_base_batch (Goyal et al., "Accurate, Large Minibatch SGD", 2017)
   sqrt,    // lr * sqrt(batch / lr_base_batch), for adaptive optimisers
 };
-std::string_view to_string(LrScaling scaling);
-LrScaling parse_lr_scaling(std::string_view name);
+template <>
+inline constexpr auto kNames<LrScaling> = enum_names<LrScaling>("--lr-scaling",
+                                                                {{LrScaling::none, "none"},
+                                                                 {LrScaling::linear, "linear"},
+                                                                 {LrScaling::sqrt, "sqrt"}});
 
 enum class OptimizerKind {
   sgd,    // with momentum
@@ -51,8 +65,10 @@ enum class OptimizerKind {
   // SGD with a rate for each layer, for large batches; biases and norms have no weight decay
   lars,
 };
-std::string_view to_string(OptimizerKind kind);
-OptimizerKind parse_optimizer(std::string_view name);
+template <>
+inline constexpr auto kNames<OptimizerKind> = enum_names<OptimizerKind>(
+    "optimizer",
+    {{OptimizerKind::sgd, "sgd"}, {OptimizerKind::adamw, "adamw"}, {OptimizerKind::lars, "lars"}});
 
 // The task of checkpoints without one, and of measurements without data.
 inline constexpr char kFirstTask[] = "classification";

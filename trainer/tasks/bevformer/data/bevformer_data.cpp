@@ -22,7 +22,6 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "tasks/bevformer/network/bevformer_config.h"
 
@@ -30,18 +29,6 @@ namespace ffkit {
 
 std::vector<std::string> bevformer_archs() {
   return {"tiny", "small", "base", "micro"};
-}
-
-constexpr EnumName<BevFormerCanBus> kBevFormerCanBusNames[] = {
-    {BevFormerCanBus::none, "none"},
-    {BevFormerCanBus::last_row, "last_row"},
-    {BevFormerCanBus::as_published, "as_published"}};
-std::string_view to_string(BevFormerCanBus can_bus) {
-  return name_of(kBevFormerCanBusNames, can_bus);
-}
-
-BevFormerCanBus parse_bevformer_can_bus(std::string_view name) {
-  return value_of(kBevFormerCanBusNames, name, "CAN bus rule");
 }
 
 void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
@@ -69,7 +56,7 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
       .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
   t.add("image-scale", image_scale, "Factor to resize pictures; 0: as published, 0.5 to 1")
       .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
-  t.add_choice("can-bus", can_bus, parse_bevformer_can_bus, {"none", "last_row", "as_published"},
+  t.add_choice("can-bus", can_bus,
                "Message of the CAN bus for a keyframe, if the data set has them");
   t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
   t.add("class-balanced", class_balanced,

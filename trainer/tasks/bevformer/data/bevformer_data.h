@@ -76,7 +76,7 @@ class WindowSource final : public BatchSource {
                int64_t limit_batches, c10::Device device);
 
   int64_t num_batches() const override { return source_.num_batches(); }
-  void start_epoch(int64_t epoch) override { source_.start_epoch(epoch); }
+  void set_epoch(int64_t epoch) override { source_.set_epoch(epoch); }
   void restore(const LoaderState& state) override;
   LoaderState state() const override;
   std::optional<DeviceBatch> next() override;

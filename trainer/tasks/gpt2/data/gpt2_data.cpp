@@ -18,7 +18,6 @@
 #include <ffkit/text/token_data.h>
 #include <ffkit/text/tokenizer.h>
 
-#include "base/enum_names.h"
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint_parts.h"
@@ -27,16 +26,6 @@
 #include "launch/waiting.h"
 
 namespace ffkit {
-
-constexpr EnumName<Gpt2Samples> kGpt2SamplesNames[] = {{Gpt2Samples::stream, "stream"},
-                                                       {Gpt2Samples::documents, "documents"}};
-std::string_view to_string(Gpt2Samples samples) {
-  return name_of(kGpt2SamplesNames, samples);
-}
-
-Gpt2Samples parse_gpt2_samples(std::string_view name) {
-  return value_of(kGpt2SamplesNames, name, "--samples");
-}
 
 void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   constexpr int64_t kMost = 1 << 24, kMostProcesses = 65536;
@@ -77,7 +66,7 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   t.add("context", context, "Tokens of a sample; 0: --positions")
       .require(context >= 0 && context <= most,
                fmt::format("1 to the network's positions, {}, or 0", most));
-  t.add_choice("samples", samples, parse_gpt2_samples, {"stream", "documents"},
+  t.add_choice("samples", samples,
                "A training sample: a piece of all documents one after the other (stream), or one "
                "document, cut or padded");
   t.add("window-tokens", window_tokens,
@@ -200,8 +189,8 @@ int64_t TokenSource::num_batches() const {
   return limit_batches_ > 0 ? std::min(limit_batches_, all) : all;
 }
 
-void TokenSource::start_epoch(int64_t epoch) {
-  loader_.start_epoch(epoch);
+void TokenSource::set_epoch(int64_t epoch) {
+  loader_.set_epoch(epoch);
   num_returned_ = 0;
 }
 

@@ -53,7 +53,7 @@ class TokenSource final : public BatchSource {
               c10::Device device);
 
   int64_t num_batches() const override;
-  void start_epoch(int64_t epoch) override;
+  void set_epoch(int64_t epoch) override;
   void restore(const LoaderState& state) override;
   LoaderState state() const override { return loader_.state(); }
   std::optional<DeviceBatch> next() override;

@@ -22,7 +22,6 @@
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpt2.h>
 
-#include "base/enum_names.h"
 #include "base/printable.h"
 #include "device/device.h"
 #include "distributed/communicator.h"
@@ -318,16 +317,6 @@ void add_prompt_notes(const text::Tokenizer& tokenizer, const std::vector<std::s
 }
 
 }  // namespace
-
-constexpr EnumName<GenerateType> kGenerateTypeNames[] = {
-    {GenerateType::f32, "f32"}, {GenerateType::bf16, "bf16"}, {GenerateType::f16, "f16"}};
-std::string_view to_string(GenerateType type) {
-  return name_of(kGenerateTypeNames, type);
-}
-
-GenerateType parse_generate_type(std::string_view name) {
-  return value_of(kGenerateTypeNames, name, "--dtype");
-}
 
 GenerateResult generate_texts(const GenerateOptions& options,
                               const std::vector<std::string>& prompts, const ProcessPlace& place) {

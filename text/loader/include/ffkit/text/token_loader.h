@@ -85,7 +85,7 @@ class TokenLoader {
   [[nodiscard]] int64_t num_batches() const;
 
   // Starts `epoch` from its beginning.
-  void start_epoch(int64_t epoch);
+  void set_epoch(int64_t epoch);
   // Reads what next() returns, which then does not block. Nothing is lost where a wait for a store
   // is ended (Error(cancelled)).
   void prepare();
