@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,16 +57,14 @@ Arguments parse(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--size", args.size, "output pixels, e.g. 32 for small pictures")
       ->check(CLI::PositiveNumber);
-  const std::map<std::string, ffkit::IoEngine> engines = {{"automatic", ffkit::IoEngine::automatic},
-                                                          {"io_uring", ffkit::IoEngine::io_uring},
-                                                          {"pread", ffkit::IoEngine::pread}};
-  app.add_option("--engine", loader.io.engine, "I/O engine")
-      ->transform(CLI::CheckedTransformer(engines));
-  const std::map<std::string, ffkit::DirectIo> direct = {{"automatic", ffkit::DirectIo::automatic},
-                                                         {"on", ffkit::DirectIo::on},
-                                                         {"off", ffkit::DirectIo::off}};
-  app.add_option("--direct", loader.io.direct, "O_DIRECT")
-      ->transform(CLI::CheckedTransformer(direct));
+  app.add_option_function<std::string>(
+      "--engine",
+      [&](const std::string& name) { loader.io.engine = ffkit::from_name<ffkit::IoEngine>(name); },
+      "I/O engine");
+  app.add_option_function<std::string>(
+      "--direct",
+      [&](const std::string& name) { loader.io.direct = ffkit::from_name<ffkit::DirectIo>(name); },
+      "O_DIRECT");
   app.add_option_function<std::string>(
          "--dtype",
          [&](const std::string& name) {

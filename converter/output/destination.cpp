@@ -13,8 +13,8 @@ namespace {
 
 // Whether a marker's folder holds what is made again from sources that are there.
 bool is_quickly_made(const UnfinishedMarker& marker) {
-  return marker.kind == word_of(Destination::Kind::merge) ||
-         marker.kind == word_of(Destination::Kind::v1);
+  return marker.kind == to_string(Destination::Kind::merge) ||
+         marker.kind == to_string(Destination::Kind::v1);
 }
 
 }  // namespace
@@ -27,20 +27,6 @@ bool WorkThere::holds_work() const {
   return num_shards() > 0 || std::ranges::any_of(files, [](const auto& name) {
            return fs::path(name).filename() == kGatheredFile;
          });
-}
-
-const char* word_of(Destination::Kind kind) {
-  switch (kind) {
-    case Destination::Kind::conversion:
-      return "conversion";
-    case Destination::Kind::merge:
-      return "merge";
-    case Destination::Kind::v1:
-      return "v1";
-    case Destination::Kind::split:
-      return "split";
-  }
-  return "";
 }
 
 Error folder_is_used(const fs::path& folder, Destination::Kind kind) {
@@ -62,7 +48,8 @@ void Destination::refuse(const std::string& message) const {
 }
 
 std::string Destination::text_of_marker(const std::string& plan) const {
-  return to_text({.kind = word_of(claim_.kind), .plan = plan, .command = claim_.command});
+  return to_text(
+      {.kind = std::string(to_string(claim_.kind)), .plan = plan, .command = claim_.command});
 }
 
 bool Destination::judge_found(const std::string& foreign, bool holds_work) const {
@@ -79,7 +66,7 @@ bool Destination::judge_found(const std::string& foreign, bool holds_work) const
                     found_.kind, option_on("resume")));
   }
   // Cannot be continued.
-  const bool is_of_split = claim_.kind == Kind::split && found_.kind == word_of(Kind::split);
+  const bool is_of_split = claim_.kind == Kind::split && found_.kind == to_string(Kind::split);
   if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split && holds_work) {
     refuse(fmt::format("holds an unfinished conversion; {}, or remove the folder, or give another",
                        found_.command.empty()
@@ -105,7 +92,7 @@ void Destination::note_start_over(const std::function<void(const std::string&)>&
   const std::string& kind = found_.kind;
   note(fmt::format(
       "{}: an unfinished {} was found and removed; starting over", Place(name).shown(),
-      kind == word_of(Kind::merge) || kind == word_of(Kind::split) ? kind : "conversion"));
+      kind == to_string(Kind::merge) || kind == to_string(Kind::split) ? kind : "conversion"));
 }
 
 fs::path Destination::report_path() const {

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/error.h>
 #include <ffkit/converter/options.h>
 #include <ffkit/format/unfinished.h>
@@ -143,8 +144,13 @@ class Destination {
   UnfinishedMarker found_;
 };
 
-// The kind in a marker.
-const char* word_of(Destination::Kind kind);
+// The kinds in markers.
+template <>
+inline constexpr auto kNames<Destination::Kind> =
+    enum_names<Destination::Kind>("kind", {{Destination::Kind::conversion, "conversion"},
+                                           {Destination::Kind::merge, "merge"},
+                                           {Destination::Kind::v1, "v1"},
+                                           {Destination::Kind::split, "split"}});
 // The error for a folder that holds anything that was not left unfinished.
 Error folder_is_used(const std::filesystem::path& folder, Destination::Kind kind);
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/image/exif.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/text/token_data.h>
@@ -117,18 +118,10 @@ Json box_list(const std::vector<SheetBox>& boxes) {
   return list;
 }
 
-const char* name_of(SheetPoint::Kind kind) {
-  switch (kind) {
-    case SheetPoint::Kind::hidden_joint:
-      return "hidden";
-    case SheetPoint::Kind::true_root:
-      return "true root";
-    case SheetPoint::Kind::found_root:
-      return "found root";
-    default:
-      return "joint";
-  }
-}
+constexpr EnumName<SheetPoint::Kind> kPointNames[] = {{SheetPoint::Kind::joint, "joint"},
+                                                      {SheetPoint::Kind::hidden_joint, "hidden"},
+                                                      {SheetPoint::Kind::true_root, "true root"},
+                                                      {SheetPoint::Kind::found_root, "found root"}};
 
 Json point_list(const std::vector<SheetPoint>& points) {
   Json list = Json::array();
@@ -136,7 +129,7 @@ Json point_list(const std::vector<SheetPoint>& points) {
     list.push_back({{"x", point.x},
                     {"y", point.y},
                     {"visible", point.kind != SheetPoint::Kind::hidden_joint},
-                    {"kind", name_of(point.kind)}});
+                    {"kind", name_of(kPointNames, point.kind)}});
   }
   return list;
 }

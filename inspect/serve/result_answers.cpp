@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/enum_names.h>
+
 #include "base/make_error.h"
 #include "data/data_sets.h"
 #include "serve/site.h"
@@ -10,18 +12,11 @@
 namespace ffkit::serve {
 namespace {
 
-const char* name_of(DuplicateSearch::State state) {
-  switch (state) {
-    case DuplicateSearch::State::running:
-      return "running";
-    case DuplicateSearch::State::done:
-      return "done";
-    case DuplicateSearch::State::failed:
-      return "failed";
-    default:
-      return "none";
-  }
-}
+constexpr EnumName<DuplicateSearch::State> kStateNames[] = {
+    {DuplicateSearch::State::none, "none"},
+    {DuplicateSearch::State::running, "running"},
+    {DuplicateSearch::State::done, "done"},
+    {DuplicateSearch::State::failed, "failed"}};
 
 Json group_json(const SiteState& state, const Duplicates& duplicates, int64_t number) {
   const DuplicateGroup& group = duplicates.groups()[static_cast<size_t>(number)];
@@ -105,7 +100,7 @@ http::Response answer_confusion(SiteState& state, const http::Request& request) 
 http::Response answer_duplicates(SiteState& state, const http::Request& request) {
   const int64_t from = request.number("from", 0, 0, std::numeric_limits<int64_t>::max());
   const int64_t count = request.number("count", 50, 0, 500);
-  Json json = {{"state", name_of(state.search->state())},
+  Json json = {{"state", name_of(kStateNames, state.search->state())},
                {"done", state.search->share_done()},
                {"message", state.search->message()},
                {"num_groups", 0},

@@ -279,13 +279,6 @@ RandomErasing erasing_from_python(nb::handle o) {
 
 }  // namespace
 
-Layout parse_layout(const std::string& name) {
-  if (name == "nchw") return Layout::nchw;
-  if (name == "nhwc") return Layout::nhwc;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("layout is '{}', expected 'nchw' or 'nhwc'", name));
-}
-
 ImageOptions image_options_from_python(nb::handle options) {
   if (class_of(options) != "ImageOptions") {
     throw nb::type_error(fmt::format("the image options are {}; expected ffkit.ImageOptions, whose "
@@ -299,7 +292,7 @@ ImageOptions image_options_from_python(nb::handle options) {
   const nb::object erasing = options.attr("erasing");
   if (!erasing.is_none()) image.erasing = erasing_from_python(erasing);
   image.output.dtype = get_name(options, "dtype", from_name<DType>);
-  image.output.layout = get_name(options, "layout", parse_layout);
+  image.output.layout = get_name(options, "layout", from_name<Layout>);
   image.output.channels = get<int>(options, "channels");
   image.output.normalize = get<bool>(options, "normalize");
   read_value(NamedValue(options, "mean"), image.output.mean);

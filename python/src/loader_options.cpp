@@ -20,13 +20,6 @@
 namespace ffkit::python {
 namespace {
 
-MaskNumbers parse_mask_numbers(const std::string& name) {
-  if (name == "values") return MaskNumbers::values;
-  if (name == "panoptic") return MaskNumbers::panoptic;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("numbers is '{}', expected 'values' or 'panoptic'", name));
-}
-
 BoxFormat get_format(nb::handle o, const char* name) {
   return get_name(o, name, from_name<BoxFormat>);
 }
@@ -50,7 +43,7 @@ MaskField mask_field(nb::handle o) {
       .view = get<std::string>(o, "view"),
       .mask = {
           .dtype = get_name(o, "dtype", from_name<DType>),
-          .numbers = get_name(o, "numbers", parse_mask_numbers),
+          .numbers = get_name(o, "numbers", from_name<MaskNumbers>),
           .fill = o.attr("fill").is_none() ? std::nullopt : std::optional(get<int64_t>(o, "fill")),
           .ids = cast_value<std::map<int64_t, int64_t>>(o.attr("table")(), "MaskField.ids")}};
 }
@@ -155,32 +148,10 @@ T option(const nb::dict& options, const char* name) {
   return cast_value<T>(options[name], name);
 }
 
-// The value with this name; Error(invalid_argument) that lists the names there are.
-template <typename T, size_t N>
-T named(const nb::dict& options, const char* option_name,
-        const std::array<std::pair<std::string_view, T>, N>& values) {
-  const auto name = option<std::string>(options, option_name);
-  std::string names;
-  for (const auto& [known, value] : values) {
-    if (name == known) return value;
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", known);
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is '{}', expected one of {}", option_name, name, names));
+template <NamedEnum T>
+T named(const nb::dict& options, const char* name) {
+  return from_name<T>(option<std::string>(options, name));
 }
-
-constexpr std::array<std::pair<std::string_view, Tail>, 5> kTails = {
-    {{"drop", Tail::drop},
-     {"pad", Tail::pad},
-     {"exact", Tail::exact},
-     {"even", Tail::even},
-     {"balanced", Tail::balanced}}};
-constexpr std::array<std::pair<std::string_view, IoEngine>, 3> kEngines = {
-    {{"automatic", IoEngine::automatic},
-     {"io_uring", IoEngine::io_uring},
-     {"pread", IoEngine::pread}}};
-constexpr std::array<std::pair<std::string_view, DirectIo>, 3> kDirectIo = {
-    {{"automatic", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 
 template <typename T>
 std::shared_ptr<const std::vector<T>> shared_numbers(const nb::dict& options, const char* name) {
@@ -195,8 +166,8 @@ std::optional<Mixture> mixture_option(const nb::dict& options) {
 }
 
 SamplerOptions sampler_options(const nb::dict& options) {
-  return {.order = from_name<Order>(option<std::string>(options, "order")),
-          .tail = named(options, "tail", kTails),
+  return {.order = named<Order>(options, "order"),
+          .tail = named<Tail>(options, "tail"),
           .seed = option<uint64_t>(options, "seed"),
           .rank = option<int>(options, "rank"),
           .world_size = option<int>(options, "world_size"),
@@ -213,8 +184,8 @@ SamplerOptions sampler_options(const nb::dict& options) {
 }
 
 IoOptions io_options(const nb::dict& options) {
-  return {.engine = named(options, "engine", kEngines),
-          .direct = named(options, "direct", kDirectIo),
+  return {.engine = named<IoEngine>(options, "engine"),
+          .direct = named<DirectIo>(options, "direct"),
           .queue_depth = option<int>(options, "queue_depth"),
           .max_bytes_in_flight = option<int64_t>(options, "max_bytes_in_flight"),
           .num_retries = option<int>(options, "num_retries"),
@@ -264,20 +235,19 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
 }  // namespace
 
 LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict& options) {
-  LoaderOptions made{
-      .batch_size = option<int64_t>(options, "batch_size"),
-      .sampler = sampler_options(options),
-      .image_field = option<std::string>(options, "image_field"),
-      .image = image_options_from_python(options["image"]),
-      .label_field = option<std::string>(options, "label_field"),
-      .views = views_from_python(options["views"]),
-      .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
-                 .cutmix_alpha = option<double>(options, "cutmix_alpha")},
-      .num_threads = option<int>(options, "num_threads"),
-      .memory = {.prefetch_batches = option<int>(options, "prefetch_batches"),
-                 .held_batches = option<int>(options, "held_batches")},
-      .bad_samples = from_name<BadSamples>(option<std::string>(options, "bad_samples")),
-      .io = io_options(options)};
+  LoaderOptions made{.batch_size = option<int64_t>(options, "batch_size"),
+                     .sampler = sampler_options(options),
+                     .image_field = option<std::string>(options, "image_field"),
+                     .image = image_options_from_python(options["image"]),
+                     .label_field = option<std::string>(options, "label_field"),
+                     .views = views_from_python(options["views"]),
+                     .mixing = {.mixup_alpha = option<double>(options, "mixup_alpha"),
+                                .cutmix_alpha = option<double>(options, "cutmix_alpha")},
+                     .num_threads = option<int>(options, "num_threads"),
+                     .memory = {.prefetch_batches = option<int>(options, "prefetch_batches"),
+                                .held_batches = option<int>(options, "held_batches")},
+                     .bad_samples = named<BadSamples>(options, "bad_samples"),
+                     .io = io_options(options)};
   for (const auto& [name, spec] : nb::cast<nb::dict>(options["fields"])) {
     const auto field = cast_value<std::string>(name, "the name of a field");
     if (std::optional<ViewField> of_view = view_field_from_python(spec, field)) {
@@ -289,13 +259,6 @@ LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict&
   const nb::object allocate = options["allocate"];
   if (!allocate.is_none()) made.memory.allocator = make_python_allocator(allocate);
   return made;
-}
-
-RowLayout parse_row_layout(const std::string& name) {
-  if (name == "ragged") return RowLayout::ragged;
-  if (name == "padded") return RowLayout::padded;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("layout is '{}', expected 'ragged' or 'padded'", name));
 }
 
 }  // namespace ffkit::python

@@ -29,8 +29,6 @@ std::optional<ViewField> view_field_from_python(nb::handle field, const std::str
 // Throws TypeError for objects of other classes and values of other types; ranges are checked by
 // validate() later.
 ImageOptions image_options_from_python(nb::handle options);
-// "nchw" or "nhwc".
-Layout parse_layout(const std::string& name);
 
 // A decoder of C++ as an object of Python, such as those of ffkit.nuscenes.keyframe_fields().
 struct DecoderHandle {
@@ -40,7 +38,5 @@ struct DecoderHandle {
 // Throws TypeError for values of the wrong type, Error for names and fields that there are not.
 // Ranges are the loader's to check.
 LoaderOptions loader_options_from_python(const Dataset& dataset, const nb::dict& options);
-// "ragged" or "padded".
-RowLayout parse_row_layout(const std::string& name);
 
 }  // namespace ffkit::python

@@ -43,7 +43,7 @@ ns::PointOptions point_options(nb::handle o) {
           .num_sweeps = get<int>(o, "num_sweeps"),
           .min_distance = get<double>(o, "min_distance"),
           .max_points = get<int64_t>(o, "max_points"),
-          .layout = get_name(o, "layout", parse_row_layout)};
+          .layout = get_name(o, "layout", from_name<RowLayout>)};
 }
 
 uint32_t get_states(nb::handle o, const char* name) {
@@ -69,7 +69,7 @@ ns::BoxOptions box_options(nb::handle o) {
                        .only_classes = get<bool>(o, "only_classes"),
                        .zero_unknown_velocity = get<bool>(o, "zero_unknown_velocity"),
                        .max_boxes = get<int64_t>(o, "max_boxes"),
-                       .layout = get_name(o, "layout", parse_row_layout)};
+                       .layout = get_name(o, "layout", from_name<RowLayout>)};
   if (!o.attr("range").is_none()) {
     const auto range = get<std::vector<double>>(o, "range");
     if (range.size() != 4) {

@@ -33,6 +33,9 @@ def names_of_header(path):
         return
     owner, is_public = "", True
     for line in without_comments(text).splitlines():
+        if names := re.match(r"inline constexpr auto kNames<([\w:]+)>", line):
+            yield f"names of {names[1]}"
+            continue
         while (shorter := re.sub(r"<[^<>]*>", "", line)) != line:
             line = shorter
         if begun := re.match(r"(?:template )?(class|struct|enum class|enum) (\w+)(?: final)?(?: : [\w: ]+)? ?\{?(.*)$", line):

@@ -93,7 +93,8 @@ for what, command, status in (("ffconvert", [FFCONVERT, "folder", "s3://bucket/p
     said = ended(begin, process, status, f"Ctrl-C in {what}", most_s=3)
     print(f"Ctrl-C in {what}: {time.monotonic() - begin:.1f} s")
     expect(what != "Dataset()" or "KeyboardInterrupt" in said[1], said)
-# A writer whose store takes no shard, or says nothing at all. What it has claimed is given back, if the store answers that.
+# A writer whose store takes no shard, or says nothing at all. What it has claimed is given back,
+# if the store answers that.
 SAMPLES = """
 import os, ffkit
 def samples():

@@ -280,6 +280,16 @@ inline void add_retry_option(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
 }
 
+// "-a=resnet18", which argparse takes as "-a resnet18": CLI11 would take '=' as part of the value.
+inline void drop_equals_of_short_options(int argc, char** argv) {
+  for (int i = 1; i < argc && argv[i] != std::string_view("--"); ++i) {
+    const std::string_view word = argv[i];
+    if (word.size() < 4 || word[0] != '-' || word[1] == '-' || word[2] != '=') continue;
+    std::ranges::copy(word.substr(3), argv[i] + 2);
+    argv[i][word.size() - 1] = '\0';
+  }
+}
+
 // Parses the command line of `app`, whose name is the program's, and runs `action`, which returns
 // the exit status.
 template <typename Action>
@@ -287,6 +297,7 @@ int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   occupy_closed_streams();
   raise_open_file_limit();
   ignore_file_size_signal();
+  drop_equals_of_short_options(argc, argv);
   add_retry_option(app);
   StorageArguments storage;
   add_storage_arguments(app, storage);

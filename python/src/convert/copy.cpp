@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/converter/copy.h>
 #include <ffkit/converter/leftovers.h>
 #include <ffkit/converter/remove.h>
@@ -47,21 +49,11 @@ nb::dict copy(const fs::path& from, const fs::path& to, std::vector<std::string>
   return dict;
 }
 
-const char* name_of(Leftover::Kind kind) {
-  switch (kind) {
-    case Leftover::Kind::shard:
-      return "shard";
-    case Leftover::Kind::temporary:
-      return "temporary";
-    case Leftover::Kind::upload:
-      return "upload";
-    case Leftover::Kind::work:
-      return "work";
-    case Leftover::Kind::marker:
-      return "marker";
-  }
-  return "";
-}
+constexpr EnumName<Leftover::Kind> kLeftoverNames[] = {{Leftover::Kind::shard, "shard"},
+                                                       {Leftover::Kind::temporary, "temporary"},
+                                                       {Leftover::Kind::upload, "upload"},
+                                                       {Leftover::Kind::work, "work"},
+                                                       {Leftover::Kind::marker, "marker"}};
 
 // (found, others, number in manifests, notes), the first as tuples for Leftover.
 nb::tuple leftovers_at(const fs::path& place) {
@@ -72,9 +64,10 @@ nb::tuple leftovers_at(const fs::path& place) {
   }
   nb::list found;
   for (const Leftover& leftover : leftovers.found) {
-    found.append(nb::make_tuple(
-        name_of(leftover.kind), text_to_python(without_marks(leftover.path.native())),
-        leftover.num_bytes, leftover.upload_id, leftover.since, leftover.is_in_use));
+    found.append(nb::make_tuple(name_of(kLeftoverNames, leftover.kind),
+                                text_to_python(without_marks(leftover.path.native())),
+                                leftover.num_bytes, leftover.upload_id, leftover.since,
+                                leftover.is_in_use));
   }
   nb::list others;
   for (const fs::path& other : leftovers.others)

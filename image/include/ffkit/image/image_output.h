@@ -3,11 +3,15 @@
 
 #include <array>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
 
 enum class Layout { nchw, nhwc };
+template <>
+inline constexpr auto kNames<Layout> = enum_names<Layout>("layout", {{Layout::nchw, "nchw"},
+                                                                     {Layout::nhwc, "nhwc"}});
 
 struct ImageOutput {
   // u8, f16, bf16 or f32; u16 or i32 for maps of labels and depths.

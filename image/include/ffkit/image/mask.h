@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/schema.h>
 
 namespace ffkit {
@@ -18,6 +19,9 @@ enum class MaskNumbers : uint8_t {
   // From colours: red + 256 green + 65536 blue, as in COCO's panoptic PNGs.
   panoptic,
 };
+template <>
+inline constexpr auto kNames<MaskNumbers> = enum_names<MaskNumbers>(
+    "numbers", {{MaskNumbers::values, "values"}, {MaskNumbers::panoptic, "panoptic"}});
 
 struct MaskOptions {
   DType dtype = DType::u8;  // of the batch: u8, u16, i32 or i64

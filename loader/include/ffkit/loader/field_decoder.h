@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/image/image_options.h>
@@ -105,6 +106,9 @@ enum class RowLayout {
   // number
   padded,
 };
+template <>
+inline constexpr auto kNames<RowLayout> =
+    enum_names<RowLayout>("layout", {{RowLayout::ragged, "ragged"}, {RowLayout::padded, "padded"}});
 
 // A decoder of any number of rows for each sample, such as points or boxes, up to max_rows().
 class RowsDecoder : public FieldDecoder {

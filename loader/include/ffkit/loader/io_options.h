@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/loader/read_engine.h>
 
 namespace ffkit {
@@ -12,6 +13,11 @@ enum class IoEngine {
   io_uring,   // Error(unsupported) where it is refused
   pread,      // a pool of threads; what the page cache holds is read without them
 };
+template <>
+inline constexpr auto kNames<IoEngine> = enum_names<IoEngine>("engine",
+                                                              {{IoEngine::automatic, "automatic"},
+                                                               {IoEngine::io_uring, "io_uring"},
+                                                               {IoEngine::pread, "pread"}});
 
 enum class DirectIo {
   // O_DIRECT if the split, or the subset of it, is larger than half of the memory (of the machine
@@ -20,6 +26,9 @@ enum class DirectIo {
   on,   // O_DIRECT; Error(unsupported) where the file system does not take it
   off,  // through the page cache
 };
+template <>
+inline constexpr auto kNames<DirectIo> = enum_names<DirectIo>(
+    "direct", {{DirectIo::automatic, "automatic"}, {DirectIo::on, "on"}, {DirectIo::off, "off"}});
 
 struct IoOptions {
   IoEngine engine = IoEngine::automatic;

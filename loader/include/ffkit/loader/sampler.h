@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/samples.h>
 
 namespace ffkit {
@@ -98,6 +99,12 @@ enum class Tail {
   // ranks, or batch_size is 1, this is impossible; then the last ranks have one batch less.
   balanced,
 };
+template <>
+inline constexpr auto kNames<Tail> = enum_names<Tail>("tail", {{Tail::drop, "drop"},
+                                                               {Tail::pad, "pad"},
+                                                               {Tail::exact, "exact"},
+                                                               {Tail::even, "even"},
+                                                               {Tail::balanced, "balanced"}});
 
 struct SamplerOptions {
   Order order = Order::automatic;

@@ -30,6 +30,8 @@ one_line_err "ffinspect has no command 'show'; use instead view"
 # Values of another kind.
 run 2 "$FFCONVERT" folder source new --max-resolution 400px
 one_line_err "--max-resolution is '400px'; it must be a whole number"
+run 2 "$FFCONVERT" folder source new -j=two
+one_line_err "--num-threads is 'two'; it must be a whole number"
 run 2 "$FFCONVERT" folder source new --shard-size 400px
 one_line_err "--shard-size: '400px' is not a size; give a number of bytes, such as 64M"
 # A path in the place of the command.

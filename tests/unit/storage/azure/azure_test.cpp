@@ -90,6 +90,10 @@ TEST(ConnectionString, HasTheAccountItsSecretAndItsEndpoint) {
   EXPECT_EQ(shared.account, "b");
   EXPECT_EQ(shared.sas, "sv=1&sig=x%3D");
   EXPECT_EQ(parse_connection_string("BlobEndpoint=http://127.0.0.1:1/c").account, "c");
+  const ConnectionString azurite = parse_connection_string("UseDevelopmentStorage=true;");
+  EXPECT_EQ(azurite.account, "devstoreaccount1");
+  EXPECT_EQ(azurite.endpoint, "http://127.0.0.1:10000/devstoreaccount1");
+  EXPECT_TRUE(azurite.key.starts_with("Eby8vdM02xNOcq"));
   EXPECT_EQ(parse_connection_string("AccountName=a").endpoint, "https://a.blob.core.windows.net");
   for (const char* text : {"secret", "AccountKey=secret", "BlobEndpoint=ftp://x;AccountKey=secret",
                            "BlobEndpoint=secret", "="}) {
