@@ -36,5 +36,8 @@ std::string current_name(std::string_view kind, std::string_view name);
 // Options and their values.
 std::map<std::string, std::string> with_current_names(
     const std::map<std::string, std::string>& options);
+// The other way round, for what is hashed: the same options have the same hash in all versions.
+std::map<std::string, std::string> with_first_names(
+    const std::map<std::string, std::string>& options);
 
 }  // namespace ffkit

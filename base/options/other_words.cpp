@@ -99,6 +99,19 @@ std::map<std::string, std::string> with_current_names(
   return out;
 }
 
+std::map<std::string, std::string> with_first_names(
+    const std::map<std::string, std::string>& options) {
+  const auto first_name = [](std::string_view kind, const std::string& name) {
+    const auto found = std::ranges::find_if(
+        renamed(), [&](const Renamed& r) { return r.kind == kind && r.name == name; });
+    return found == renamed().end() ? name : found->old_name;
+  };
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : options)
+    out[first_name("option", name)] = first_name(name, value);
+  return out;
+}
+
 bool is_other_word(std::string_view place, std::string_view word,
                    const std::vector<std::string>& known) {
   return find_word(place, word, known).has_value();

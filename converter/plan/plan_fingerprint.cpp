@@ -111,7 +111,7 @@ Json describe(const std::vector<SplitPlan>& plans, Times times,
     }
     splits[plan.manifest.split] = split_of(plan, times, max_named);
   }
-  return {{"options", manifest.options},
+  return {{"options", with_first_names(manifest.options)},
           {"facts", std::move(facts)},
           {"ffconvert", manifest.created_by},
           {"classes", classes.digits()},
@@ -139,7 +139,8 @@ class Comparison {
  public:
   Comparison() = default;
   Comparison(const Json& found, const Json& planned) {
-    compare_words("option ", with_current_names(found.at("options")), planned.at("options"));
+    compare_words("option ", with_current_names(found.at("options")),
+                  with_current_names(planned.at("options")));
     compare_words("", found.at("facts"), planned.at("facts"));
     if (found.at("ffconvert") != planned.at("ffconvert")) {
       add("the program", found.at("ffconvert"), planned.at("ffconvert"));

@@ -6,6 +6,7 @@
 #include "base/fnv.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/other_words.h"
 #include "dataset/manifest_text.h"
 #include "schema/schema_json.h"
 #include "storage/addresses/place.h"
@@ -30,7 +31,8 @@ std::string shard_file_name(int64_t number) {
 std::array<uint8_t, 16> shard_uuid(const Manifest& manifest, int64_t number) {
   std::string text = fmt::format("{}\n{}\n{}\n", manifest.split,
                                  json_text(schema_to_json(manifest.schema)), number);
-  for (const auto& [key, value] : manifest.options) text += fmt::format("{}={}\n", key, value);
+  for (const auto& [key, value] : with_first_names(manifest.options))
+    text += fmt::format("{}={}\n", key, value);
   const auto bytes = std::as_bytes(std::span(text));
   const std::array<uint64_t, 2> words = {fnv1a64(bytes), fnv1a64(bytes, ~kFnvBasis)};
   std::array<uint8_t, 16> uuid{};

@@ -50,7 +50,7 @@ RENAMED = {"v1.0-trainval": "v1.0-mini", "nuscenes --split val": "nuscenes --spl
 OTHERS = {"--full", "--preset", "--build", "--target", "--install", "--prefix", "--no-torch", "--no-packages", "--recipe", "--rm", "--gpus", "--shm-size", "--reference", "--work", "--nnodes",
           "--nproc-per-node", "--model", "--ckpt", "--frameworks", "--bf16", "--python", "--rdzv-backend", "--rdzv-endpoint", "--no-python", "--requeue", "--signal", "--logdir", "--nv",
           "--bind", "--cpus-per-task", "--folder", "--record-bytes", "--batch", "--cold", "--machine", "--wheel", "--parquet", "--pack-label",
-          "--array", "--ntasks", "--ntasks-per-node", "--gpus-per-task", "--open-mode", "--engines", "--spark", "--train", "--no-deps", "--development", "--branch", "--add", "--add-addresses", "--table", "--check"}
+          "--array", "--ntasks", "--ntasks-per-node", "--gpus-per-task", "--open-mode", "--engines", "--spark", "--train", "--no-deps", "--development", "--branch", "--add", "--add-addresses", "--table", "--check", "--write"}
 
 
 def call(*command, **options):

@@ -41,8 +41,10 @@ class SlowSweeps : public ::testing::Test {
     LoaderOptions options{.batch_size = 1, .image_field = "", .label_field = ""};
     options.fields = keyframe_fields(split, clouds);
     options.num_threads = num_threads;
-    options.io.read_ahead_epochs = false;
-    options.io = {.engine = IoEngine::pread, .direct = DirectIo::off, .decoders_read_cache = false};
+    options.io = {.engine = IoEngine::pread,
+                  .direct = DirectIo::off,
+                  .decoders_read_cache = false,
+                  .read_ahead_epochs = false};
     Loader loader(split.keyframes, options);
     // The pages of the indexes stay in memory.
     static_cast<void>(split.keyframes.locate(0));

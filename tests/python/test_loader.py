@@ -81,7 +81,7 @@ def test_options_are_checked_by_cpp(ds):
     for message, options in (
         ("batch_size", {"batch_size": 0}),
         ("scale", {"image": ffkit.RandomResizedCrop(16, scale=(0.5, 0.1), flip_probability=0.5)}),
-        ("there is no order 'sorted'; there are sequential", {"order": "sorted"}),
+        ("unknown order 'sorted'; expected one of sequential", {"order": "sorted"}),
         ("rank", {"rank": 1}),
         ("arrays is 'jax'", {"arrays": "jax"}),
         ("u8", {"dtype": "u8", "normalize": True}),
@@ -205,7 +205,7 @@ def test_engines_and_threads_give_the_same_bytes(ds):
     assert epoch(num_threads=1) == expected
     assert epoch(io=ffkit.IO(engine="pread", decoders_read_cache=False, queue_depth=2)) == expected
     assert epoch(seed=1) != expected
-    with pytest.raises(ValueError, match="engine is 'aio'"):
+    with pytest.raises(ValueError, match="unknown engine 'aio'"):
         make(ds, io=ffkit.IO(engine="aio"))
 
 

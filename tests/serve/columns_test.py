@@ -160,7 +160,7 @@ class Texts(unittest.TestCase):
             folder = pathlib.Path(folder)
             text = 'grüße 😀 ' * 700
             (folder / 'texts.jsonl').write_text(json.dumps({'text': text}) + '\n')
-            run(FFCONVERT, 'text', folder / 'texts.jsonl', folder / 'set', '--tokenizer', 'bytes', '--order', 'source', '--quiet')
+            run(FFCONVERT, 'text', folder / 'texts.jsonl', folder / 'set', '--tokenizer', 'bytes', '--order', 'sequential', '--quiet')
             with Server(folder / 'set') as server:
                 record, at, pieces = 0, 0, []
                 split = next(one for one in server.api('set')['splits'] if one['kind'] == 'tokens')

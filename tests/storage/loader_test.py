@@ -28,11 +28,11 @@ def sums_of(loader):
 
 
 labels = ffkit.Dataset(HERE, "train").column("label")
-for order in ({"order": "shuffle"}, {"order": "windowed"}, {"order": ffkit.Order("windowed", window_block_bytes=100_000, window_blocks=3, num_streams=2)}, {"order": "sequential"}, {"order": ffkit.Order("weighted", weights=ffkit.class_balanced_weights(list(labels)))}):
+for number, order in enumerate(({"order": "shuffle"}, {"order": "windowed"}, {"order": ffkit.Order("windowed", window_block_bytes=100_000, window_blocks=3, num_streams=2)}, {"order": "sequential"}, {"order": ffkit.Order("weighted", weights=ffkit.class_balanced_weights(list(labels)))})):
     wanted = sums_of(loader_of(HERE, **order))
     expect(len(wanted) == 12 and len(set(wanted)) == 12)
     for num_threads in (1, 2, 5):
-        for cache in ("off", FOLDER / f"cache-{order['order']}-{len(order)}-{num_threads}"):
+        for cache in ("off", FOLDER / f"cache-{number}-{num_threads}"):
             ffkit.set_cache(cache)
             with loader_of(THERE, num_threads=num_threads, **order) as loader:
                 expect(sums_of(loader) == wanted, f"{order} {num_threads} {cache}")

@@ -193,7 +193,7 @@ std::string words_on_file_option(const CLI::App& app, const std::string& name) {
   const std::string program = app.get_parent() == nullptr
                                   ? app.get_name()
                                   : app.get_parent()->get_name() + " " + app.get_name();
-  return "is no option for a file; " + words_on_name(program, name, names, OptionStyle::field);
+  return "is not an option for a file; " + words_on_name(program, name, names, OptionStyle::field);
 }
 
 // Gives the options in the file `path` to those of `app` that the command line has not given.

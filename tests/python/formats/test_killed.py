@@ -112,18 +112,18 @@ def test_what_was_killed_goes_on(source, tmp_path, order):
 
 def test_a_copy_of_the_source_is_compared_and_another_one_refused(source, tmp_path):
     kind, folder = source
-    run(source, tmp_path / "undisturbed", "source")
-    process = subprocess.Popen(command(source, tmp_path / "killed", "source"), stderr=subprocess.PIPE, text=True)
+    run(source, tmp_path / "undisturbed", "sequential")
+    process = subprocess.Popen(command(source, tmp_path / "killed", "sequential"), stderr=subprocess.PIPE, text=True)
     kill_when(tmp_path / "killed" / "train" / "shard-00001.ffr", process)
-    copy = tmp_path / "source"
+    copy = tmp_path / "sequential"
     copy.mkdir()
     for path in folder.iterdir():
         (copy / path.name).write_bytes(path.read_bytes())
     first, second = sorted(path for path in copy.iterdir() if path.name != "index.json")[:2]
     first.rename(copy / "swapped"), second.rename(first), (copy / "swapped").rename(second)
-    done = subprocess.run(command((kind, copy), tmp_path / "killed", "source", "--resume"), capture_output=True, text=True)
+    done = subprocess.run(command((kind, copy), tmp_path / "killed", "sequential", "--resume"), capture_output=True, text=True)
     assert done.returncode == 1 and "ffconvert: error:" in done.stderr, done.stderr
     first.rename(copy / "swapped"), second.rename(first), (copy / "swapped").rename(second)
-    notes = run((kind, copy), tmp_path / "killed", "source", "--resume")
+    notes = run((kind, copy), tmp_path / "killed", "sequential", "--resume")
     assert "their contents are compared" in notes and "shards are there; going on" in notes, notes
     assert ffkit.Dataset(tmp_path / "killed", "train").fingerprint == ffkit.Dataset(tmp_path / "undisturbed", "train").fingerprint

@@ -160,7 +160,7 @@ TEST(GivenOptions, AreTakenAndAllElseIsTheRuns) {
   EXPECT_EQ(out.num_threads, 7) << "of one machine";
   EXPECT_EQ(out.data, DataFolders("/data/run")) << "where none are named";
   EXPECT_EQ(differences(of_run(), out, TaskRegistry::instance()),
-            (std::vector<std::string>{"lr 0.1 instead of 0.5", "threads 7 instead of 0",
+            (std::vector<std::string>{"lr 0.1 instead of 0.5", "num-threads 7 instead of 0",
                                       "image-size 96 instead of 224"}));
   EXPECT_TRUE(differences(of_run(), of_run(), TaskRegistry::instance()).empty());
 }

@@ -7,7 +7,7 @@ most_threads() {
   local threads
   most=0
   while kill -0 $! 2>/dev/null; do
-    num_threads=(/proc/$!/task/*)
+    threads=(/proc/$!/task/*)
     most=$((${#threads[@]} > most ? ${#threads[@]} : most))
     sleep 0.003
   done
