@@ -302,20 +302,11 @@ std::string why_not(std::span<const std::byte> stored, const Error& error) {
   return kind == ContentKind::unknown || kind == ContentKind::empty ? "" : content_name(kind);
 }
 
-const char* words_for(const Field& field) {
-  switch (field.type) {
-    case FieldType::image:
-      return "a picture";
-    case FieldType::string:
-      return "a text";
-    case FieldType::scalar:
-      return "a number";
-    case FieldType::tensor:
-      return "an array";
-    default:
-      return "bytes";
-  }
-}
+constexpr EnumName<FieldType> kValueNames[] = {{FieldType::image, "a picture"},
+                                               {FieldType::string, "a text"},
+                                               {FieldType::scalar, "a number"},
+                                               {FieldType::tensor, "an array"},
+                                               {FieldType::bytes, "bytes"}};
 
 }  // namespace
 
@@ -408,7 +399,7 @@ void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, 
     const Field& wanted = fields[field];
     if (value.field.type != wanted.type ||
         (has_dtype(wanted) && value.field.dtype != wanted.dtype)) {
-      differs(fmt::format("has {} as '{}'{}", words_for(value.field), wanted.name,
+      differs(fmt::format("has {} as '{}'{}", name_of(kValueNames, value.field.type), wanted.name,
                           has_dtype(value.field) && value.field.type == wanted.type
                               ? fmt::format(" of type {}", to_string(value.field.dtype))
                               : ""));

@@ -85,21 +85,6 @@ nb::list schema_to_python(const Schema& schema) {
   return fields;
 }
 
-Schema schema_from_python(nb::handle fields) {
-  Schema schema;
-  for (const nb::handle entry : fields) {
-    Field field;
-    field.name = nb::cast<std::string>(entry[0]);
-    field.type = from_name<FieldType>(nb::cast<std::string>(entry[1]));
-    if (!entry[2].is_none()) field.dtype = from_name<DType>(nb::cast<std::string>(entry[2]));
-    field.column = nb::cast<bool>(entry[3]);
-    if (!entry[4].is_none()) field.item = from_name<FieldType>(nb::cast<std::string>(entry[4]));
-    schema.fields.push_back(std::move(field));
-  }
-  validate(schema);
-  return schema;
-}
-
 nb::dlpack::dtype dlpack_dtype(DType dtype) {
   auto code = nb::dlpack::dtype_code::Float;
   switch (dtype) {

@@ -24,8 +24,6 @@ namespace ffkit::python {
 nb::tuple field_to_python(const Field& field);
 // A list of those.
 nb::list schema_to_python(const Schema& schema);
-// The inverse, of any sequence of such tuples. Throws Error for what no schema can be.
-Schema schema_from_python(nb::handle fields);
 
 // For signatures: typing.Any, where nb::object is written `object`.
 inline nb::any any_of(nb::object value) {

@@ -107,23 +107,16 @@ class LeafFinder {
 };
 
 std::string values_of(const ArrowNode& node) {
-  switch (node.kind) {
-    case ArrowKind::boolean:
-      return "true and false";
-    case ArrowKind::integer:
-      return "whole numbers";
-    case ArrowKind::real:
-      return "real numbers";
-    case ArrowKind::text:
-      return "texts";
-    case ArrowKind::bytes:
-      return "bytes";
-    case ArrowKind::list:
-    case ArrowKind::structure:
-      return "lists or dictionaries";
-    default:
-      return fmt::format("Arrow's type '{}', which no field holds", printable(node.format));
-  }
+  constexpr EnumName<ArrowKind> kWords[] = {{ArrowKind::boolean, "true and false"},
+                                            {ArrowKind::integer, "whole numbers"},
+                                            {ArrowKind::real, "real numbers"},
+                                            {ArrowKind::text, "texts"},
+                                            {ArrowKind::bytes, "bytes"},
+                                            {ArrowKind::list, "lists or dictionaries"},
+                                            {ArrowKind::structure, "lists or dictionaries"}};
+  const std::string_view name = name_of(kWords, node.kind);
+  if (name != "unknown") return std::string(name);
+  return fmt::format("Arrow's type '{}', which no field holds", printable(node.format));
 }
 
 // Writes values as JSON, as those of the format "json" are written.

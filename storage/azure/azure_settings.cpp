@@ -74,11 +74,11 @@ ConnectionString parse_connection_string(std::string_view text) {
   }
   // Azurite, whose account and key are the same everywhere.
   if (in_lower_case(members["usedevelopmentstorage"]) == "true") {
-    members.insert(
-        {{"accountname", "devstoreaccount1"},
-         {"accountkey",
-          "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="},
-         {"blobendpoint", "http://127.0.0.1:10000/devstoreaccount1"}});
+    members.insert({{"accountname", "devstoreaccount1"},
+                    {"accountkey",
+                     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/"
+                     "KBHBeksoGMGw=="},
+                    {"blobendpoint", "http://127.0.0.1:10000/devstoreaccount1"}});
   }
   ConnectionString result{.account = members["accountname"],
                           .key = members["accountkey"],
