@@ -405,21 +405,7 @@ void write_root_results(const std::filesystem::path& path, const RootTruth& trut
     text += entry_of(truth, truth.persons.at(i), found[i]);
   }
   text += "]";
-  errors_only(path, [&] {
-    std::filesystem::path written = path;
-    written += ".tmp";
-    try {
-      File file = File::create(written);
-      file.write(std::as_bytes(std::span(text)));
-      file.sync();
-      file.close();
-      rename_durably(written, path);
-    } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(written, ignored);
-      throw;
-    }
-  });
+  errors_only(path, [&] { write_durably(path, text); });
 }
 
 std::vector<RootResult> read_root_results(const std::filesystem::path& path,
