@@ -170,8 +170,7 @@ text::TokenLoaderOptions token_loader_options(const TrainOptions& options,
   const Gpt2Options& own = gpt2(options);
   return {.batch_size = options.batch_size,
           .context = configured_context(own),
-          .samples = own.samples == Gpt2Samples::stream ? text::TokenSamples::stream
-                                                        : text::TokenSamples::documents,
+          .samples = own.samples,
           .shuffle = is_training,
           .window_tokens = own.window_tokens,
           .tail = is_training ? Tail::drop : Tail::exact,
