@@ -142,10 +142,13 @@ void append_shards(Weights& weights) {
   }
 }
 
+bool is_of_head(const WeightRules& rules, const std::string& name) {
+  return !rules.head.empty() && (name == rules.head + ".weight" || name == rules.head + ".bias");
+}
+
 // Whether `stored` is a head's weight or bias with another number of rows.
 bool is_other_head(const WeightRules& rules, const NamedTensor& target, const at::Tensor& stored) {
-  if (rules.head.empty()) return false;
-  if (target.name != rules.head + ".weight" && target.name != rules.head + ".bias") return false;
+  if (!is_of_head(rules, target.name)) return false;
   return stored.dim() > 0 && stored.dim() == target.tensor.dim() && stored.size(0) > 0 &&
          stored.size(0) != target.tensor.size(0) &&
          stored.sizes().slice(1) == target.tensor.sizes().slice(1);
@@ -383,10 +386,6 @@ Matched match_names(const Weights& weights, const WeightRules& rules,
       refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
   }
   return matched;
-}
-
-bool is_of_head(const WeightRules& rules, const std::string& name) {
-  return !rules.head.empty() && (name == rules.head + ".weight" || name == rules.head + ".bias");
 }
 
 int64_t rows_of_head(const WeightRules& rules, const std::vector<NamedTensor>& targets) {

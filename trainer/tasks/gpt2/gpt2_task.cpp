@@ -62,7 +62,6 @@ class Gpt2Task final : public Task {
     facts_ = Gpt2Facts::of_data(options(), *train_);
     config_ = configured_network(own(), facts_.vocabulary);
   }
-  void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
   TaskFacts facts() const override { return facts_.to_facts(); }
   void set_facts(const TaskFacts& facts) override {

@@ -11,10 +11,7 @@
 
 #include <utility>
 
-#include <ffkit/trainer/module_model.h>
-
 #include "base/make_error.h"
-#include "checkpoint/weights.h"
 #include "distributed/batch_norm.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/resnet_body.h"
@@ -122,15 +119,6 @@ at::Tensor rootnet_losses(const at::Tensor& coordinates, const at::Tensor& targe
                           const at::Tensor& visible, const at::Tensor& have_depth) {
   const at::Tensor distance = at::abs(coordinates - targets) * visible.unsqueeze(1);
   return (distance.select(1, 0) + distance.select(1, 1) + distance.select(1, 2) * have_depth) / 3;
-}
-
-std::vector<std::string> load_rootnet_backbone(const std::string& file, const std::string& key,
-                                               const std::string& arch, RootNetNetwork& network) {
-  Weights weights = read_weights(file, key);
-  ModuleModel backbone(network.backbone());
-  load_weights(weights, backbone_rules("RootNet with " + arch), backbone, HeadPolicy::must_fit,
-               &weights.notes);
-  return notes_of(file, weights.notes);
 }
 
 }  // namespace ffkit

@@ -53,10 +53,4 @@ class RootNetNetwork : public torch::nn::Module {
 at::Tensor rootnet_losses(const at::Tensor& coordinates, const at::Tensor& targets,
                           const at::Tensor& visible, const at::Tensor& have_depth);
 
-// Copies the backbone from torchvision's ResNet of this depth, or from a RootNet, and returns
-// sentences on what was chosen and left out. `key`: as read_weights() takes it. Throws as
-// read_weights() and load_weights().
-std::vector<std::string> load_rootnet_backbone(const std::string& file, const std::string& key,
-                                               const std::string& arch, RootNetNetwork& network);
-
 }  // namespace ffkit
