@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 #include "launchers.h"
 
 namespace ffkit {
@@ -87,13 +88,11 @@ std::vector<std::string> gpu_addresses(const Environment& environment, const fs:
   if (!visible) return all;
   std::vector<std::string> chosen;
   for (const std::string& part : parts_of(*visible)) {
-    size_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    const bool is_index = error == std::errc() && end == part.data() + part.size();
+    const std::optional<size_t> number = parsed_number<size_t>(part);
     // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of
     // the GPUs, whichever.
-    if (part == "-1" || (is_index && number >= all.size())) break;
-    chosen.push_back(is_index ? all[number] : "");
+    if (part == "-1" || (number && *number >= all.size())) break;
+    chosen.push_back(number ? all[*number] : "");
   }
   return chosen;
 }

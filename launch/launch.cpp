@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <ffkit/launch/launch.h>
 
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 #include "launchers.h"
 #include "meeting_point.h"
 
@@ -53,10 +53,8 @@ std::string_view take_part(std::string_view list, std::string_view& rest) {
 }
 
 uint64_t parse_host_number(std::string_view list, std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) refuse_host_list(list);
-  return number;
+  if (const std::optional<uint64_t> number = parsed_number<uint64_t>(text)) return *number;
+  refuse_host_list(list);
 }
 
 // "08-10" -> 08, 09, 10

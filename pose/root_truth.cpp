@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -21,6 +20,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 
 namespace ffkit::pose {
 namespace {
@@ -164,9 +164,8 @@ std::string fact(const Manifest& manifest, const char* name) {
 std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const std::string text = fact(split.manifest(), kValidRootsFact);
   if (text.empty()) return {};
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || end != text.data() + text.size() || count < 0) {
+  const std::optional<int64_t> count = parsed_number<int64_t>(text);
+  if (!count || *count < 0) {
     throw dataset_error(split.path(), ErrorCode::corrupt,
                         "its manifest's '{}' is not a number; convert the set again",
                         kValidRootsFact);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -23,6 +22,7 @@
 #include "base/file/user_text.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
@@ -227,15 +227,14 @@ namespace {
 
 // 19 of "snapshot_19.pth.tar", as RootNet's code names its checkpoints; nothing of other names.
 std::optional<int64_t> snapshot_epoch(const fs::path& path) {
-  const std::string name = path.filename().string();
+  const std::string file = path.filename().string();
+  std::string_view name = file;
   constexpr std::string_view kBegin = "snapshot_", kEnd = ".pth.tar";
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
-  const char* first = name.data() + kBegin.size();
-  const char* last = name.data() + name.size() - kEnd.size();
-  int64_t epoch = 0;
-  const auto [end, error] = std::from_chars(first, last, epoch);
-  if (error != std::errc{} || end != last || epoch < 0) return {};
-  return epoch;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(kEnd.size());
+  const std::optional<int64_t> epoch = parsed_number<int64_t>(name);
+  return epoch && *epoch >= 0 ? epoch : std::nullopt;
 }
 
 bool is_pth_name(const fs::path& path) {

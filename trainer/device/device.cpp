@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 #include "launch/gpus.h"
 
 namespace ffkit {
@@ -135,13 +135,8 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
     return c10::Device(c10::kCPU);
   }
   int index = place.local_rank;
-  if (name.starts_with(kNumbered)) {
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data() + kNumbered.size(), end, index).ptr != end || index < 0 ||
-        name.size() == kNumbered.size()) {
-      index = -1;
-    }
-  }
+  if (name.starts_with(kNumbered))
+    index = parsed_number<int>(std::string_view(name).substr(kNumbered.size())).value_or(-1);
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
     throw error_of(ErrorCode::invalid_argument,
                    "unknown {} '{}'; expected one of auto, cpu, cuda and cuda:N",
