@@ -311,30 +311,24 @@ std::string entry_of(const RootTruth& truth, const RootPerson& person, const Poi
                      python_number(person.score));
 }
 
+template <typename... T>
 [[noreturn]] void refuse_entry(const std::filesystem::path& file, size_t number,
-                               const std::string& what) {
-  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number, what);
+                               fmt::format_string<T...> what, T&&... values) {
+  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number,
+                 fmt::format(what, std::forward<T>(values)...));
 }
 
 // `count` numbers that are finite.
 std::vector<double> numbers_of_entry(const std::filesystem::path& file, size_t number,
                                      const Json& entry, const char* name, size_t count) {
   const Json& list = entry[name];
-  if (!list.is_array() || list.size() != count) {
-    refuse_entry(file, number,
-                 fmt::format("has a {} that is not a list of {} numbers", name, count));
+  if (!list.is_array() || list.size() != count ||
+      !std::all_of(list.begin(), list.end(), [](const Json& value) { return value.is_number(); })) {
+    refuse_entry(file, number, "has a {} that is not a list of {} numbers", name, count);
   }
-  std::vector<double> out;
-  for (const Json& value : list) {
-    if (!value.is_number()) {
-      refuse_entry(file, number,
-                   fmt::format("has a {} that is not a list of {} numbers", name, count));
-    }
-    out.push_back(value.get<double>());
-    if (!std::isfinite(out.back())) {
-      refuse_entry(file, number, fmt::format("has a {} that is not finite", name));
-    }
-  }
+  const auto out = list.get<std::vector<double>>();
+  if (!std::ranges::all_of(out, [](double value) { return std::isfinite(value); }))
+    refuse_entry(file, number, "has a {} that is not finite", name);
   return out;
 }
 
@@ -348,9 +342,8 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
     refuse_entry(file, number, "is not an object with image_id and root_cam");
   }
   if (!entry["image_id"].is_number_integer()) {
-    refuse_entry(
-        file, number,
-        fmt::format("has the image_id {}, which is not a whole number", entry["image_id"].dump()));
+    refuse_entry(file, number, "has the image_id {}, which is not a whole number",
+                 entry["image_id"].dump());
   }
   RootResult result{.image_id = entry["image_id"].get<int64_t>()};
   const std::vector<double> root = numbers_of_entry(file, number, entry, "root_cam", 3);
@@ -364,9 +357,8 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
   }
   if (entry_has(entry, "score")) {
     if (!entry["score"].is_number() || !std::isfinite(entry["score"].get<double>())) {
-      refuse_entry(
-          file, number,
-          fmt::format("has the score {}, which is not a finite number", entry["score"].dump()));
+      refuse_entry(file, number, "has the score {}, which is not a finite number",
+                   entry["score"].dump());
     }
     result.score = entry["score"].get<double>();
   }
@@ -427,9 +419,8 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   for (size_t i = 0; i < entries.size(); ++i) {
     results.push_back(result_of_entry(path, i, entries[i]));
     if (pictures.contains(results.back().image_id)) continue;
-    refuse_entry(
-        path, i,
-        fmt::format("is of picture {}, of which the split has no person", results.back().image_id));
+    refuse_entry(path, i, "is of picture {}, of which the split has no person",
+                 results.back().image_id);
   }
   return results;
 }
