@@ -73,12 +73,8 @@ std::vector<std::string> expand(std::string_view list, std::string_view part) {
   if (open == std::string_view::npos) return {std::string(part)};
   const size_t close = part.find(']', open);
   std::vector<std::string> numbers;
-  std::string_view ranges = part.substr(open + 1, close - open - 1);
-  while (!ranges.empty()) {
-    const size_t comma = ranges.find(',');
-    expand_range(list, ranges.substr(0, comma), numbers);
-    ranges.remove_prefix(comma == std::string_view::npos ? ranges.size() : comma + 1);
-  }
+  std::istringstream ranges{std::string(part.substr(open + 1, close - open - 1))};
+  for (std::string range; std::getline(ranges, range, ',');) expand_range(list, range, numbers);
   std::vector<std::string> hosts;
   const std::vector<std::string> tails = close + 1 == part.size()
                                              ? std::vector<std::string>{""}

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 #include <string_view>
 
 #include <ffkit/base/error.h>
@@ -30,16 +31,6 @@ std::vector<NamedTensor> trained_parameters(const Model& model) {
 namespace {
 
 constexpr std::string_view kBackbone = "backbone";
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
 
 bool is_of_head(const std::string& parameter, const std::string& head) {
   return !head.empty() && parameter.starts_with(head + ".");
@@ -83,7 +74,9 @@ std::string block_of(const std::string& parameter) {
 
 void freeze_parameters(const std::string& patterns, const Model& model, const std::string& head) {
   const std::vector<NamedTensor> parameters = model.parameters();
-  for (const std::string& pattern : split_at_commas(patterns)) {
+  std::istringstream in(patterns);
+  for (std::string pattern; std::getline(in, pattern, ',');) {
+    if (pattern.empty()) continue;
     if (pattern == kBackbone && head.empty()) {
       throw Error(ErrorCode::invalid_argument,
                   "this network has no head to train alone; freeze parameters by their names");
