@@ -87,8 +87,8 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
 
 namespace {
 
-// FNV-1a, whose high bits splitmix64's last step, without what mix64() adds before it, makes as even
-// as its low ones.
+// FNV-1a, whose high bits splitmix64's last step, without what mix64() adds before it, makes as
+// even as its low ones.
 uint64_t hash_of(std::string_view text) {
   return mix64(fnv1a64(std::as_bytes(std::span(text))) - 0x9E3779B97F4A7C15);
 }

@@ -29,8 +29,8 @@ struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   double grid_mask = 0.7;       // probability that a grid covers a training sample's pictures
   bool empty_frames = false;    // also trains on keyframes without objects
   bool class_balanced = false;  // repeats keyframes with rare classes (CBGS; Zhu et al., 2019)
-  // Where the motion of the vehicle comes from, beside its pose; with `none`, acceleration, rotation
-  // rate and velocity are 0.
+  // Where the motion of the vehicle comes from, beside its pose; with `none`, acceleration,
+  // rotation rate and velocity are 0.
   nuscenes::CanBusRule can_bus = nuscenes::CanBusRule::bevformer_code;
   double backbone_lr = 0.1;  // learning rate of the backbone, as a share of lr, >= 0
   // The backbone's first weights, if the run does not begin with others: torchvision's ResNet, or a
