@@ -9,7 +9,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -19,6 +18,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/parsed_number.h"
 
 namespace ffkit {
 
@@ -43,12 +43,6 @@ bool fits(const std::string& parameter, const std::string& pattern, const std::s
          ::fnmatch((pattern + ".*").c_str(), parameter.c_str(), 0) == 0;
 }
 
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0;
-  });
-}
-
 // "layer1.0" of "layer1.0.conv1.weight", "features.3.1" of "features.3.1.block.0.weight",
 // "encoder.layers.encoder_layer_3" of what is in it; empty: no block's.
 std::string block_of(const std::string& parameter) {
@@ -60,7 +54,7 @@ std::string block_of(const std::string& parameter) {
     // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no
     // block of its own.
     const size_t line = is_first ? part.rfind('_') : std::string_view::npos;
-    if (is_all_digits(line == std::string_view::npos ? part : part.substr(line + 1))) {
+    if (parsed_number<uint64_t>(line == std::string_view::npos ? part : part.substr(line + 1))) {
       end_of_block = end;
     } else if (!is_first) {
       break;

@@ -10,18 +10,16 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "models/blocks/resnet_body.h"
+
 namespace ffkit {
 
-struct RootNetConfig {
-  std::array<int64_t, 4> depths = {3, 4, 6, 3};  // blocks of the ResNet's stages
-  bool has_bottlenecks = true;
-  int64_t first_width = 64;
+struct RootNetConfig : ResNetConfig {
   int64_t deconv_channels = 256;
 };
 // Throws Error(invalid_argument) for another name than rootnet_archs() has.
