@@ -43,8 +43,8 @@ class WholeState {
   // the others.
   void load_checkpoint(const std::filesystem::path& checkpoint,
                        const std::vector<NamedTensor>& own) const;
-  // As load_weights() into `model`, which rank 0 alone does; then all have them. Notes are rank 0's.
-  // Collective.
+  // As load_weights() into `model`, which rank 0 alone does; then all have them. Notes are those of
+  // rank 0. Collective.
   void load(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
             std::vector<std::string>* notes = nullptr) const;
 
