@@ -201,11 +201,11 @@ class LitDataRows final : public IndexedRows {
       RowValue& value = values[*positions_[i]];
       in_column(names_[i], [&] {
         read_table_leaf(formats_[i], *leaf, *batch->array.get(), place.row - batch->first_row,
-                        options().max_row_bytes, value, buffers);
+                        options().max_sample_bytes, value, buffers);
       });
       num_bytes += value.num_bytes();
     }
-    require_sample_size(num_bytes, options().max_row_bytes);
+    require_sample_size(num_bytes, options().max_sample_bytes);
   }
 
   // The values of tables, whose types say more than the index: what is None in the first sample is
@@ -373,7 +373,7 @@ class LitDataRows final : public IndexedRows {
   template <typename Use>
   void for_each_leaf(std::span<const std::byte> row, SampleBuffers& buffers, const Use& use) const {
     if (config_->in_chunk == InChunk::samples)
-      row = inflate_sample(row, options().max_row_bytes, buffers);
+      row = inflate_sample(row, options().max_sample_bytes, buffers);
     if (config_->are_tokens) return use(0, row);
     StoredBytes from(row);
     StoredBytes sizes(from.take(4 * uint64_t{config_->names.size()}));
@@ -457,7 +457,7 @@ SourceKind litdata_kind() {
   return {.name = "litdata",
           .description = "Chunks of LitData: a folder with index.json, or one of such folders",
           .example = "/data/imagenet-chunks /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_litdata>>,
+          .options = make_source_options<KindOptions<RowOptions, open_litdata>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 35};

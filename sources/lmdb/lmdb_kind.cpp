@@ -46,10 +46,7 @@ std::string id_of_key(const std::string& key, bool is_integer) {
 class LmdbRows final : public FileRows {
  public:
   LmdbRows(const fs::path& path, const LmdbOptions& options)
-      : FileRows("lmdb", path,
-                 {.max_row_bytes = options.rows.max_sample_bytes,
-                  .temporary_folder = options.rows.temporary_folder,
-                  .cancel = options.rows.cancel}),
+      : FileRows("lmdb", path, options.rows),
         plane_order_(options.is_rgb ? PlaneOrder::rgb : PlaneOrder::bgr) {
     const std::vector<LmdbPlace> places = find_lmdb_files(path);
     std::map<std::string, std::vector<const LmdbPlace*>> splits;
@@ -248,11 +245,11 @@ class LmdbRows final : public FileRows {
     for (size_t i = 0; i < places.others.size(); ++i) {
       if (!places.others[i]) continue;
       const FileRange& value = *places.others[i];
-      if (value.num_bytes > options().max_row_bytes) {
+      if (value.num_bytes > options().max_sample_bytes) {
         throw error_of(
             ErrorCode::unsupported,
             "column '{}': has {} bytes, but a sample may have at most {}; raise the limit with {}",
-            members_->others[i], value.num_bytes, options().max_row_bytes,
+            members_->others[i], value.num_bytes, options().max_sample_bytes,
             option_name("max_sample_bytes"));
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
@@ -444,11 +441,6 @@ class LmdbRows final : public FileRows {
   std::vector<std::string> others_;  // ids of the first ones
 };
 
-class LmdbKind final : public KindOptions<LmdbOptions, open_lmdb> {
- public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
-};
-
 }  // namespace
 
 std::unique_ptr<Source> open_lmdb(const fs::path& path, const LmdbOptions& options) {
@@ -472,7 +464,7 @@ SourceKind lmdb_kind() {
       .name = "lmdb",
       .description = "LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes",
       .example = "/data/lsun /fast/lsun",
-      .options = make_source_options<LmdbKind>,
+      .options = make_source_options<KindOptions<LmdbOptions, open_lmdb>>,
       .pictures = PictureUse::store,
       .takes_exif = true,
       .place = 58};

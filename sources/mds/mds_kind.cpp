@@ -443,12 +443,12 @@ class MdsRows final : public IndexedRows {
   std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_
 };
 
-class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {
+class MdsKindOptions final : public KindOptions<RowOptions, open_mds, mds_files> {
  public:
   void describe(OptionTable& table) override {
     table.add("check-hashes", options_.check_hashes,
               "First compares the shards with the hashes in index.json; reads all of them");
-    RowSourceOptions::describe(table);
+    KindOptions::describe(table);
   }
 };
 

@@ -36,11 +36,7 @@ bool is_class_label(float label) {
 class RecordIoRows final : public FileRows {
  public:
   RecordIoRows(const fs::path& path, const RowOptions& options)
-      : FileRows("recordio", path,
-                 {.max_row_bytes = options.max_sample_bytes,
-                  .temporary_folder = options.temporary_folder,
-                  .cancel = options.cancel}),
-        names_(names_ending_in(".rec")) {
+      : FileRows("recordio", path, options), names_(names_ending_in(".rec")) {
     ShardListing listing = find_shards(path, names_);
     notes_ = std::move(listing.notes);
     std::vector<std::vector<std::vector<RecordIoEntry>>> scans;  // by split and file
@@ -103,7 +99,7 @@ class RecordIoRows final : public FileRows {
                                      std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
       };
       scans[i] = scan_recordio(this->files(split).paths()[i], num_bytes, read,
-                               options().max_row_bytes, block_bytes, options().cancel);
+                               options().max_sample_bytes, block_bytes, options().cancel);
     });
     return scans;
   }
@@ -362,7 +358,7 @@ SourceKind recordio_kind() {
           .description =
               "RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside",
           .example = "/data/imagenet-rec /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_recordio>>,
+          .options = make_source_options<KindOptions<RowOptions, open_recordio>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 56};

@@ -255,21 +255,11 @@ FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<Indexed
                           std::vector<std::string>& notes) {
   const auto with_rows = files_with_rows(files, folder.folder, notes);
   const FoundFiles found = find_files(folder.folder, with_rows);
-  FilesOfSplit listed{.name = folder.split, .is_training = folder.is_training};
-  listed.files.reserve(found.paths.size());
-  for (size_t i = 0; i < found.paths.size(); ++i) {
-    listed.files.push_back(
-        {found.paths[i], found.stamps[i].num_bytes, found.stamps[i].modified_ns});
-  }
-  return listed;
+  return listed_split(folder.split, folder.is_training, found.paths, found.stamps);
 }
 
 IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOptions& options)
-    : FileRows(std::move(kind), path,
-               {.max_row_bytes = options.max_sample_bytes,
-                .temporary_folder = options.temporary_folder,
-                .cancel = options.cancel}),
-      checks_hashes_(options.check_hashes) {}
+    : FileRows(std::move(kind), path, options) {}
 
 void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& indexed) const {
   const ReadBytes read = [&](int64_t offset, std::span<std::byte> out) {
@@ -325,7 +315,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
                        "has {} bytes, but {} according to index.json; copy it again", num_bytes,
                        file.num_bytes);
       }
-      if (checks_hashes_) check_hashes(split, i, file);
+      if (options().check_hashes) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,

@@ -169,7 +169,6 @@ class IndexedRows : public FileRows {
  private:
   void check_hashes(size_t split, size_t file, const IndexedFile& indexed) const;
 
-  const bool checks_hashes_;
   std::vector<SourceInput> indexes_;  // of each split
 };
 

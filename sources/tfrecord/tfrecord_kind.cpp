@@ -144,10 +144,7 @@ struct FoundFeatures {
 class TfRecordRows final : public FileRows {
  public:
   TfRecordRows(const fs::path& path, const RowOptions& options)
-      : FileRows("tfrecord", path,
-                 {.max_row_bytes = options.max_sample_bytes,
-                  .temporary_folder = options.temporary_folder,
-                  .cancel = options.cancel}) {
+      : FileRows("tfrecord", path, options) {
     ShardListing listing = files_to_take(options.group, [&] { return find_tfrecords(path); });
     notes_ = std::move(listing.notes);
     std::vector<std::pair<size_t, size_t>> places;  // split and file
@@ -250,7 +247,7 @@ class TfRecordRows final : public FileRows {
       }
     };
     TfRecordPlaces places =
-        scan_tfrecords(path, file_bytes(split, file), read, options().max_row_bytes, look);
+        scan_tfrecords(path, file_bytes(split, file), read, options().max_sample_bytes, look);
     found.records = std::move(places.records);
     found.damage = std::move(places.damage);
     return found;
@@ -476,7 +473,7 @@ SourceKind tfrecord_kind() {
           .description =
               "TFRecord: files of tf.train.Example, of TensorFlow Datasets or others; gzip too",
           .example = "/data/imagenet-tfrecord /fast/imagenet --label-offset -1",
-          .options = make_source_options<RowSourceOptions<open_tfrecord, tfrecord_files>>,
+          .options = make_source_options<KindOptions<RowOptions, open_tfrecord, tfrecord_files>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 31};

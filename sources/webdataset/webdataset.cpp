@@ -133,14 +133,8 @@ class WebDataset : public ListedSource {
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
-    const WebDatasetSplit& from = splits_.at(split);
-    std::vector<SourceInput> inputs;
-    for (size_t i = 0; i < from.files.stamps().size(); ++i) {
-      inputs.push_back({.name = name_of(from.files.paths()[i]),
-                        .num_bytes = from.files.stamps()[i].num_bytes,
-                        .modified_ns = from.files.stamps()[i].modified_ns});
-    }
-    return inputs;
+    const FileGroup& files = splits_.at(split).files;
+    return inputs_of_files(path_, files.paths(), files.stamps());
   }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
