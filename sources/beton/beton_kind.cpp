@@ -144,9 +144,8 @@ class BetonRows final : public FileRows {
     for (int number = 2; is_used(found); ++number) {
       found = fmt::format("{}_{}", name.empty() ? "field" : name, number);
     }
-    notes_.push_back(fmt::format("{}: field number {} is called '{}', as {}", shown_place(path()),
-                                 columns_.size() + 1, found,
-                                 name.empty() ? "it has no name" : "another one has its name"));
+    note("field number {} is called '{}', as {}", columns_.size() + 1, found,
+         name.empty() ? "it has no name" : "another one has its name");
     return found;
   }
 
@@ -185,15 +184,12 @@ class BetonRows final : public FileRows {
 
   void note_pictures() {
     if (num_raw_ > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} picture{} raw pixels, and stored as PPM: without a loss, "
-                      "of the same size",
-                      shown_place(path()), num_raw_, num_raw_ == 1 ? " is" : "s are"));
+      note("{} picture{} raw pixels, and stored as PPM: without a loss, of the same size", num_raw_,
+           num_raw_ == 1 ? " is" : "s are");
     }
     if (num_damaged_ > 0) {
-      notes_.push_back(fmt::format("{}: {} value{} damaged; the samples are bad ones",
-                                   shown_place(path()), num_damaged_,
-                                   num_damaged_ == 1 ? " is" : "s are"));
+      note("{} value{} damaged; the samples are bad ones", num_damaged_,
+           num_damaged_ == 1 ? " is" : "s are");
     }
   }
 

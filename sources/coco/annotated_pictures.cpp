@@ -204,9 +204,9 @@ class AnnotatedPictures : public ListedSource {
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = split.labels ? 0 : std::ranges::count_if(split.taken, is_bare);
     if (num_bare > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} of {} pictures have no annotation and are kept without any",
-                      split.from.annotations.string(), num_bare, split.taken.size()));
+      add_note(notes_, split.from.annotations.string(),
+               "{} of {} pictures have no annotation and are kept without any", num_bare,
+               split.taken.size());
     }
     infos_.push_back(std::move(info));
     splits_.push_back(std::move(split));
@@ -323,11 +323,10 @@ class AnnotatedPictures : public ListedSource {
     if (count == 0) return;
     const std::string name = shown->name;
     if (is_uneven || count < num_elements) {
-      notes_.push_back(
-          fmt::format("{}: '{}' is left out: {}", set_.path.string(), name,
-                      is_uneven ? "its arrays are of different shapes"
-                                : fmt::format("only {} of {} {} have it", count, num_elements,
-                                              of_annotations ? "annotations" : "pictures")));
+      add_note(notes_, set_.path.string(), "'{}' is left out: {}", name,
+               is_uneven ? "its arrays are of different shapes"
+                         : fmt::format("only {} of {} {} have it", count, num_elements,
+                                       of_annotations ? "annotations" : "pictures"));
       return;
     }
     std::vector<int64_t> shape = shown->shape;

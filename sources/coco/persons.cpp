@@ -312,7 +312,7 @@ class Persons : public ListedSource {
           split.from.images, ErrorCode::not_found,
           what + "; put them there, or leave them out with " + option_on("allow_missing"));
     }
-    notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));
+    add_note(notes_, split.from.images.string(), "{}; left out", what);
   }
 
   void note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out) {
@@ -327,8 +327,8 @@ class Persons : public ListedSource {
                          reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
     }
     if (!reasons.empty()) {
-      notes_.push_back(fmt::format("{}: {} persons taken; left out: {}", split.from.split,
-                                   split.chosen.size(), fmt::join(reasons, ", ")));
+      add_note(notes_, split.from.split, "{} persons taken; left out: {}", split.chosen.size(),
+               fmt::join(reasons, ", "));
     }
   }
 

@@ -77,10 +77,10 @@ void note_missing_files(const fs::path& path, const ShardSplit& split, const Sha
   }
   for (const auto& [of, numbers] : found) {
     if (numbers.size() >= of.second) continue;
-    notes.push_back(fmt::format(
-        "{}: split '{}': of the {} files that their names count ({}*), {} "
-        "are there; the others' samples are missing",
-        shown_place(path), split.name, of.second, name_of_file(of.first), numbers.size()));
+    add_note(notes, shown_place(path),
+             "split '{}': of the {} files that their names count ({}*), {} are there; the others' "
+             "samples are missing",
+             split.name, of.second, name_of_file(of.first), numbers.size());
   }
 }
 
@@ -247,10 +247,9 @@ std::string split_in_name(const std::string& stem) {
 ShardListing listing_of(const fs::path& path, const SplitFiles& splits) {
   ShardListing listing;
   for (const auto& [name, files] : splits) {
-    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", shown_place(path), files.size(),
-                                        files.size() == 1 ? "file is split" : "files are split",
-                                        name, name_of_file(files.front()),
-                                        files.size() == 1 ? "" : ", ..."));
+    add_note(listing.notes, shown_place(path), "{} {} '{}' ({}{})", files.size(),
+             files.size() == 1 ? "file is split" : "files are split", name,
+             name_of_file(files.front()), files.size() == 1 ? "" : ", ...");
     listing.splits.push_back({name, name.starts_with("train"), files});
   }
   // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.

@@ -60,12 +60,11 @@ std::vector<SourceInput> inputs_of_texts(const fs::path& path, const TextFiles& 
 void note_texts(const std::string& split, const TextFiles& files, int64_t num_marks,
                 std::vector<std::string>& notes) {
   if (const std::string note = files.note(); !note.empty()) {
-    notes.push_back(fmt::format("{}: {}", split, note));
+    add_note(notes, split, "{}", note);
   }
   if (num_marks == 0) return;
-  notes.push_back(
-      fmt::format("{}: {} with a byte order mark, which is left out", split,
-                  num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", num_marks)));
+  add_note(notes, split, "{} with a byte order mark, which is left out",
+           num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", num_marks));
 }
 
 std::string head_of(const TextFiles& files, size_t file) {

@@ -72,9 +72,9 @@ class LabelReader {
     }
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
-      notes_.push_back(fmt::format(
-          "{}: {} rows of confidence 0 name what pictures do not show; they give no labels",
-          shown_place(file_), num_denied_));
+      add_note(notes_, shown_place(file_),
+               "{} rows of confidence 0 name what pictures do not show; they give no labels",
+               num_denied_);
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -244,9 +244,8 @@ class LabelReader {
       }
       add(std::string(trimmed(rows[i][*name])), std::move(labels), static_cast<int64_t>(i) + 1);
     }
-    notes_.push_back(fmt::format("{}: its {} columns of 0 and 1 are the classes{}{}",
-                                 shown_place(file_), columns.size(),
-                                 others.empty() ? "" : "; not read: ", some_names(others)));
+    add_note(notes_, shown_place(file_), "its {} columns of 0 and 1 are the classes{}{}",
+             columns.size(), others.empty() ? "" : "; not read: ", some_names(others));
     return true;
   }
 

@@ -47,9 +47,7 @@ class LitDataRows final : public IndexedRows {
     }
     set_columns(options);
     if (config_->are_tokens) {
-      notes_.push_back(fmt::format(
-          "{}: written for a TokensLoader; samples are as long as they were written, and no blocks",
-          shown_place(path)));
+      note("written for a TokensLoader; samples are as long as they were written, and no blocks");
     }
   }
 
@@ -322,8 +320,7 @@ class LitDataRows final : public IndexedRows {
         const bool is_above_others = std::ranges::any_of(
             names_, [&](const std::string& name) { return name.starts_with(names_[i] + "/"); });
         if (is_above_others) continue;
-        notes_.push_back(fmt::format("{}: the column '{}' is left out: no sample has a value in it",
-                                     shown_place(path()), names_[i]));
+        note("the column '{}' is left out: no sample has a value in it", names_[i]);
       } else if (format.kind == LitDataKind::refused) {
         refused.push_back({names_[i], format.refusal});
       }
@@ -333,11 +330,8 @@ class LitDataRows final : public IndexedRows {
       LitDataFormat& format = formats_[i];
       positions_.emplace_back();
       if (format.kind == LitDataKind::refused) continue;
-      const char* const note = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
-      if (note != nullptr) {
-        notes_.push_back(
-            fmt::format("{}: the column '{}' {}", shown_place(path()), names_[i], note));
-      }
+      const char* const what = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
+      if (what != nullptr) note("the column '{}' {}", names_[i], what);
       format.field.name = names_[i];
       positions_[i] = columns_.size();
       columns_.push_back({.field = format.field});
@@ -359,10 +353,10 @@ class LitDataRows final : public IndexedRows {
       return;
     }
     format.field.dtype = *dtype;
-    notes_.push_back(
-        fmt::format("{}: the index does not name the type of the arrays of column '{}'; they are "
-                    "{}, as in the first sample",
-                    shown_place(path()), names_[leaf], to_string(*dtype)));
+    note(
+        "the index does not name the type of the arrays of column '{}'; they are {}, as in the "
+        "first sample",
+        names_[leaf], to_string(*dtype));
   }
 
   static std::optional<DType> dtype_of_array(LitDataKind kind, StoredBytes from) {

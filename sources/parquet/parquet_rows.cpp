@@ -351,10 +351,9 @@ class ParquetRows final : public RowTable {
     for (size_t i = asked.size(); i-- > 0;) {
       const ArrowColumn& column = arrow_.columns()[asked[i]];
       if (column.place.depth <= 2 || is_regular[i]) continue;
-      notes_.push_back(
-          fmt::format("{}: column '{}' was left out: its lists of lists of lists are "
-                      "of different lengths",
-                      shown_place(path_), column.column.field.name));
+      add_note(notes_, shown_place(path_),
+               "column '{}' was left out: its lists of lists of lists are of different lengths",
+               column.column.field.name);
       arrow_.erase(asked[i]);
     }
   }

@@ -183,18 +183,16 @@ PartitionColumns::PartitionColumns(const fs::path& root,
     const bool is_own = std::ranges::any_of(
         own, [&](const RowColumn& column) { return column.field.name == name; });
     if (!is_own) {
-      notes_.push_back(fmt::format(
-          "{}: column '{}' comes from the names of the folders{}", shown_place(root), name,
-          columns_[i].class_names.empty()
-              ? std::string()
-              : fmt::format(", whose {} values are the classes, in the order of their names",
-                            columns_[i].class_names.size())));
+      add_note(notes_, shown_place(root), "column '{}' comes from the names of the folders{}", name,
+               columns_[i].class_names.empty()
+                   ? std::string()
+                   : fmt::format(", whose {} values are the classes, in the order of their names",
+                                 columns_[i].class_names.size()));
       continue;
     }
-    notes_.push_back(
-        fmt::format("{}: column '{}' is in the files and in the folders' names; that "
-                    "of the files is taken",
-                    shown_place(root), name));
+    add_note(notes_, shown_place(root),
+             "column '{}' is in the files and in the folders' names; that of the files is taken",
+             name);
     const auto at = static_cast<std::ptrdiff_t>(i);
     columns_.erase(columns_.begin() + at);
     for (auto& split : values_) {

@@ -22,8 +22,7 @@ size_t FileRows::add_split(std::string name, bool is_training, FileGroup files,
   DecompressedFiles decompressed(files, options_.temporary_folder, options_.cancel, "file",
                                  find_stream);
   if (!decompressed.note().empty()) {
-    notes_.push_back(
-        fmt::format("{}: split '{}': {}", shown_place(path_), name, decompressed.note()));
+    note("split '{}': {}", name, decompressed.note());
   }
   splits_.push_back(Split{.files = std::move(files),
                           .decompressed = std::move(decompressed),

@@ -13,6 +13,7 @@
 #include <ffkit/sources/row_sources.h>
 
 #include "archives/tar_index.h"
+#include "converter/input/source_error.h"
 #include "files/decompressed_files.h"
 #include "files/file_group.h"
 #include "rows/row_table.h"
@@ -71,6 +72,11 @@ class FileRows : public RowTable {
                      SampleBuffers& buffers) const;
 
   const std::filesystem::path& path() const { return path_; }
+  // Adds a sentence on what is at path().
+  template <typename... Args>
+  void note(fmt::format_string<Args...> sentence, Args&&... args) {
+    add_note(notes_, shown_place(path_), sentence, std::forward<Args>(args)...);
+  }
   const RowOptions& options() const { return options_; }
 
   std::vector<RowColumn> columns_;

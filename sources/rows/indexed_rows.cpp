@@ -149,13 +149,12 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     for (const auto& [split, folders] : found) {
       for (const fs::path& folder : folders) names.push_back(folder.filename().string());
     }
-    notes.push_back(
-        fmt::format("{}: all that index.json lists is the split 'train'", shown_place(path)));
+    add_note(notes, shown_place(path), "all that index.json lists is the split 'train'");
     if (!names.empty()) {
-      notes.push_back(fmt::format(
-          "{}: the folders '{}' have an index.json of their own, which was not read; where they "
-          "are splits, convert each by itself, or move the index.json above them away",
-          shown_place(path), fmt::join(names, "', '")));
+      add_note(notes, shown_place(path),
+               "the folders '{}' have an index.json of their own, which was not read; where they "
+               "are splits, convert each by itself, or move the index.json above them away",
+               fmt::join(names, "', '"));
     }
     return {{.split = "train", .is_training = true, .folder = path}};
   }
@@ -179,10 +178,10 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     std::vector<std::string> names;
     names.reserve(folders.size());
     for (const IndexedFolder& folder : folders) names.push_back(folder.split);
-    notes.push_back(fmt::format(
-        "{}: the folders '{}' become splits of these names; where they are parts of one split, let "
-        "{} merge their indexes first",
-        shown_place(path), fmt::join(names, "', '"), writer));
+    add_note(notes, shown_place(path),
+             "the folders '{}' become splits of these names; where they are parts of one split, "
+             "let {} merge their indexes first",
+             fmt::join(names, "', '"), writer);
   }
   std::ranges::stable_sort(folders, std::greater<>(), &IndexedFolder::is_training);
   return folders;
@@ -243,8 +242,8 @@ std::vector<const IndexedFile*> files_with_rows(const std::vector<IndexedFile>& 
     }
   }
   if (!twice.empty()) {
-    notes.push_back(fmt::format("{}: lists {} more than once; {} read once", shown_place(index),
-                                fmt::join(twice, ", "), twice.size() == 1 ? "it is" : "they are"));
+    add_note(notes, shown_place(index), "lists {} more than once; {} read once",
+             fmt::join(twice, ", "), twice.size() == 1 ? "it is" : "they are");
   }
   return with_rows;
 }
@@ -292,8 +291,8 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   }
   const auto num_empty = std::ranges::count(files, int64_t{0}, &IndexedFile::num_rows);
   if (num_empty > 0) {
-    notes_.push_back(fmt::format("{}: split '{}': {} of {} files have no samples by index.json",
-                                 shown_place(path()), folder.split, num_empty, files.size()));
+    note("split '{}': {} of {} files have no samples by index.json", folder.split, num_empty,
+         files.size());
   }
   FoundFiles found = find_files(folder.folder, with_rows);
   const std::vector<bool> are_compressed = std::move(found.are_compressed);
@@ -334,10 +333,10 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
     add_rows(split, std::span(tables[i]).first(num_rows));
   }
   if (num_left_out > 0) {
-    notes_.push_back(
-        fmt::format("{}: split '{}': {} samples are left out: its files have them, and index.json "
-                    "does not count them",
-                    shown_place(path()), folder.split, num_left_out));
+    note(
+        "split '{}': {} samples are left out: its files have them, and index.json does not count "
+        "them",
+        folder.split, num_left_out);
   }
 }
 
@@ -353,8 +352,7 @@ void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOpt
                          "the column '{}' {}; name the others in {}", column.name, column.reason,
                          option_name("columns"));
     }
-    notes_.push_back(fmt::format("{}: the column '{}' is left out: it {}", shown_place(path()),
-                                 column.name, column.reason));
+    note("the column '{}' is left out: it {}", column.name, column.reason);
   }
 }
 

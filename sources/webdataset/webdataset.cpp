@@ -314,8 +314,7 @@ class WebDataset : public ListedSource {
   void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
                  DecompressedFiles decompressed) {
     if (!decompressed.note().empty()) {
-      notes_.push_back(
-          fmt::format("{}: split '{}': {}", path_.string(), listed.name, decompressed.note()));
+      add_note(notes_, path_.string(), "split '{}': {}", listed.name, decompressed.note());
     }
     WebDatasetSplit split{
         .name = listed.name, .files = std::move(files), .decompressed = std::move(decompressed)};
@@ -349,10 +348,10 @@ class WebDataset : public ListedSource {
       }
     }
     if (num_ignored > 0) {
-      notes_.push_back(
-          fmt::format("{}: split '{}': {} members of no sample (no extension, hidden, "
-                      "or __name__) were left out",
-                      path_.string(), split.name, num_ignored));
+      add_note(
+          notes_, path_.string(),
+          "split '{}': {} members of no sample (no extension, hidden, or __name__) were left out",
+          split.name, num_ignored);
     }
     info.num_samples = std::ssize(split.samples);
     if (info.num_samples == 0) throw no_samples(split.name);
@@ -367,10 +366,10 @@ class WebDataset : public ListedSource {
     std::ranges::sort(keys);
     const auto same = std::ranges::adjacent_find(keys);
     if (same == keys.end()) return;
-    notes_.push_back(
-        fmt::format("{}: split '{}': samples of different tars have the same key, '{}' "
-                    "for one, and hence the same id",
-                    path_.string(), split.name, *same));
+    add_note(notes_, path_.string(),
+             "split '{}': samples of different tars have the same key, '{}' for one, and hence the "
+             "same id",
+             split.name, *same);
   }
 
   // What else helps where a field is one of numbered pictures.
@@ -407,8 +406,8 @@ class WebDataset : public ListedSource {
     }
     for (size_t field = 0; field < fields_.size(); ++field) {
       if (num_missing[field] == 0) continue;
-      notes_.push_back(fmt::format("{}: field '{}' is null in {} samples", path_.string(),
-                                   fields_[field].name, num_missing[field]));
+      add_note(notes_, path_.string(), "field '{}' is null in {} samples", fields_[field].name,
+               num_missing[field]);
     }
   }
 
@@ -431,7 +430,7 @@ class WebDataset : public ListedSource {
     const std::string before = field.name;
     const std::string note = settle_picture(
         field, head, std::ranges::find(fields_, "image", &WebDatasetField::name) != fields_.end());
-    if (!note.empty()) notes_.push_back(fmt::format("{}: {}", path_.string(), note));
+    if (!note.empty()) add_note(notes_, path_.string(), "{}", note);
     for (auto& [_, name] : names_) name = name == before ? field.name : name;
   }
 
