@@ -265,9 +265,8 @@ Error HfHub::failure(const HttpResponse& response, const std::string& address,
 constexpr int64_t kMaxRefusalBytes = 1 << 20;
 
 Error missing_file(const std::string& address) {
-  return {ErrorCode::not_found,
-          "cannot be read: it is not there",
-          {.path = address, .remedy = "check its name"}};
+  return error_at(address, ErrorCode::not_found, "cannot be read: it is not there")
+      .with_remedy("check its name");
 }
 
 // Of one read, whose attempts may be several at once.
@@ -334,11 +333,9 @@ class HfStore : public ReadOnlyStore {
   void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
                   const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
   Error no_writing(const std::string& address) const override {
-    return {ErrorCode::unsupported,
-            "ffkit does not write to the Hugging Face hub",
-            {.path = address,
-             .subject = ErrorSubject::argument,
-             .remedy = "write to a folder, and upload it by `hf upload-large-folder`"}};
+    return error_at(address, ErrorCode::unsupported, "ffkit does not write to the Hugging Face hub")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("write to a folder, and upload it by `hf upload-large-folder`");
   }
 
  private:

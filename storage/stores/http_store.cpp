@@ -10,11 +10,9 @@ namespace ffkit {
 namespace {
 
 Error no_such_thing(const char* what, const std::string& address) {
-  return {ErrorCode::unsupported,
-          fmt::format("a web server cannot be {}", what),
-          {.path = shown_address(address),
-           .subject = ErrorSubject::argument,
-           .remedy = "use an address of s3:// or gs://, or a copy of it"}};
+  return error_at(shown_address(address), ErrorCode::unsupported, "a web server cannot be {}", what)
+      .with_subject(ErrorSubject::argument)
+      .with_remedy("use an address of s3:// or gs://, or a copy of it");
 }
 
 HttpRequest request_of(const std::string& address, const char* method) {

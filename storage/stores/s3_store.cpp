@@ -54,10 +54,9 @@ ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
 std::string key_of(const std::string& address) {
   std::string key = parse_address(address).path;
   if (key.empty()) {
-    throw Error(ErrorCode::invalid_argument, "names a bucket, but no object in it",
-                {.path = address,
-                 .subject = ErrorSubject::argument,
-                 .remedy = "put the object's name after it"});
+    throw error_at(address, ErrorCode::invalid_argument, "names a bucket, but no object in it")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("put the object's name after it");
   }
   return key;
 }
