@@ -229,15 +229,10 @@ void S3Upload::abort() {
   requests_->fetch({.method = "DELETE", .key = key_, .query = query});
 }
 
-void S3Store::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                         const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) {
+void S3Store::read_range(RangeOfObject range, Done done) {
   begin_read(done, [&] {
-    const std::string key = key_of(address);
-    if (into.empty()) {
-      done(nullptr);
-    } else {
-      requests_->read_range(key, offset, into, known, std::move(found), done);
-    }
+    const std::string key = key_of(range.address);
+    requests_->read_range(key, std::move(range), done);
   });
 }
 
