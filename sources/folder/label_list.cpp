@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/file/user_text.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
@@ -184,10 +184,7 @@ class LabelReader {
   static std::optional<double> number_of(std::string_view cell) {
     cell = trimmed(cell);
     if (plain(cell) == "true" || plain(cell) == "false") return plain(cell) == "true" ? 1 : 0;
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc{} || end != cell.data() + cell.size()) return std::nullopt;
-    return value;
+    return number_of_text<double>(cell);
   }
 
   // Whether all cells of the column are 0 or 1. Refuses one that is nearly so, such as CheXpert's,
@@ -425,11 +422,7 @@ class LabelReader {
 }  // namespace
 
 std::optional<int64_t> whole_number_of(const std::string& text) {
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc{} || last != end) return std::nullopt;
-  return number;
+  return number_of_text<int64_t>(text);
 }
 
 LabelList read_label_list(const fs::path& file, const LabelColumns& columns,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/number_text.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
@@ -100,11 +101,8 @@ std::vector<std::string> keys_of(const std::vector<PartitionValue>& values) {
 
 // "007" is a text.
 std::optional<int64_t> plain_number(const std::string& text) {
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || std::to_string(number) != text) return std::nullopt;
-  return number;
+  const auto number = number_of_text<int64_t>(text);
+  return number && std::to_string(*number) == text ? number : std::nullopt;
 }
 
 }  // namespace
