@@ -193,24 +193,6 @@ bool is_inside(const std::string& file_name) {
          std::ranges::find(name, "..") == name.end();
 }
 
-// Says which files are missing, as an error or a note.
-void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
-                 const char* noun, const CocoListing& places, bool is_note,
-                 std::vector<std::string>& notes) {
-  if (missing.empty()) return;
-  const std::string what =
-      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
-                  places.annotations.string(),
-                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-                  missing.size() > 3 ? ", ..." : "");
-  if (!is_note) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        what + "; put them there, or leave them out with " + option_on("allow_missing"));
-  }
-  add_note(notes, folder.string(), "{}; left out", what);
-}
-
 }  // namespace
 
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
@@ -288,6 +270,23 @@ std::vector<FileStamp> look_at_files(const fs::path& folder, std::span<const std
     if (!none) stamps[i] = stamp;
   });
   return stamps;
+}
+
+void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
+                 const char* noun, const CocoListing& places, bool is_note,
+                 std::vector<std::string>& notes) {
+  if (missing.empty()) return;
+  const std::string what =
+      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
+                  places.annotations.string(),
+                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+                  missing.size() > 3 ? ", ..." : "");
+  if (!is_note) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        what + "; put them there, or leave them out with " + option_on("allow_missing"));
+  }
+  add_note(notes, folder.string(), "{}; left out", what);
 }
 
 std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,

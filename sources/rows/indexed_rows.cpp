@@ -23,13 +23,15 @@ Error IndexValue::error(ErrorCode code, const std::string& message) const {
   return source_error(*file_, code, "{}{}{}", where_, where_.empty() ? "" : " ", message);
 }
 
-std::optional<IndexValue> IndexValue::find(const char* key) const {
+simdjson::dom::object IndexValue::members() const {
   simdjson::dom::object object;
-  if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not an object; write the index again");
-  }
+  if (value_.get_object().get(object) == simdjson::SUCCESS) return object;
+  throw error(ErrorCode::corrupt, "is not an object; write the index again");
+}
+
+std::optional<IndexValue> IndexValue::find(const char* key) const {
   simdjson::dom::element found;
-  if (object.at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
+  if (members().at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
   return IndexValue(found, *file_, where_.empty() ? key : where_ + "." + key);
 }
 
@@ -55,12 +57,8 @@ int64_t IndexValue::count() const {
 }
 
 std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
-  simdjson::dom::object object;
-  if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not an object; write the index again");
-  }
   std::vector<std::pair<std::string, std::string>> texts;
-  for (const auto& [key, value] : object) {
+  for (const auto& [key, value] : members()) {
     const std::string name(key);
     texts.emplace_back(name, IndexValue(value, *file_, where_ + '.' + name).text());
   }

@@ -50,6 +50,8 @@ class IndexValue {
   [[nodiscard]] Error error(ErrorCode code, const std::string& message) const;
 
  private:
+  simdjson::dom::object members() const;
+
   simdjson::dom::element value_;
   const std::filesystem::path* file_;
   std::string where_;

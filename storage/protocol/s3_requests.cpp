@@ -65,16 +65,13 @@ HttpRequest S3Requests::make(State& state, const S3Call& call, Attempts& attempt
 }
 
 Verdict S3Requests::judge(State& state, Attempts& attempts, const HttpResponse& response) {
+  const Verdict again{.kind = Verdict::Kind::repeat};
   if (response.status < 300) {
     // The end of an upload in parts may be an error with status 200.
     const bool may_be_error = response.body.find("<Error>") != std::string::npos;
-    Verdict verdict;
-    if (may_be_error && is_passing(refusal_of(response))) verdict.kind = Verdict::Kind::repeat;
-    return verdict;
+    return may_be_error && is_passing(refusal_of(response)) ? again : Verdict();
   }
   const Refusal refusal = refusal_of(response);
-  Verdict again;
-  again.kind = Verdict::Kind::repeat;
   const std::lock_guard lock(attempts.mutex);
   if (!refusal.region.empty() && state.settings.endpoint.empty()) {
     const std::lock_guard state_lock(state.mutex);
