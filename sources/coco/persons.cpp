@@ -7,7 +7,6 @@
 #include <ffkit/pose/person_record.h>
 #include <ffkit/sources/persons.h>
 
-#include "archives/parallel_io.h"
 #include "coco/coco_listing.h"
 #include "coco/person_file.h"
 #include "converter/input/listed_source.h"
