@@ -23,16 +23,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_name(std::string_view name, std::string_view wanted) {
-  if (name.size() != wanted.size()) return false;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (lower(name[i]) != wanted[i]) return false;
-  }
-  return true;
+  return name.size() == wanted.size() && begins_without_case(name, wanted);
 }
 
 // Up to `end`, which is taken away too; all of it where there is none.

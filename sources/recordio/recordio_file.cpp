@@ -9,6 +9,7 @@
 #include "converter/input/cancel.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
+#include "files/text_files.h"
 #include "rows/row_table.h"
 
 namespace ffkit {
@@ -176,14 +177,9 @@ void for_each_row_of_list(const fs::path& path, const Use& use) {
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument, "is not UTF-8 text; remove it");
   }
-  std::string_view rest = text;
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  for_each_line(text, [&](std::string_view line, int64_t number) {
     if (!line.empty()) use(number, split_at_tabs(line));
-  }
+  });
 }
 
 }  // namespace
