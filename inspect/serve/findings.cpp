@@ -24,7 +24,6 @@
 #include "base/printable.h"
 #include "draw/contact_sheet.h"
 #include "draw/own_sheets.h"
-#include "persons/root_results.h"
 #include "scenes/scene_view.h"
 #include "serve/served_set.h"
 #include "views/record_views.h"
@@ -275,20 +274,21 @@ class ClassFindings : public Findings {
 
 class RootFindings : public Findings {
  public:
-  RootFindings(const Dataset& split, const std::filesystem::path& file) : results_(split, file) {}
+  RootFindings(const Dataset& split, const std::filesystem::path& file)
+      : results_(read_person_results(split, file)) {}
 
   [[nodiscard]] std::string_view kind() const override { return "roots"; }
   [[nodiscard]] std::string error_name() const override { return "distance"; }
   [[nodiscard]] std::optional<Finding> find(int64_t record) const override {
-    return Finding{.error = results_.distance(record)};
+    return Finding{.error = results_->distance(record)};
   }
   void mark(int64_t record, SheetEntry& entry) const override {
     nlohmann::ordered_json unused;
-    results_.add(record, entry, unused);
+    results_->add(record, entry, unused);
   }
 
  private:
-  RootResults results_;
+  const std::unique_ptr<PersonResults> results_;
 };
 
 constexpr double kMinScore = 0.3;     // of detections that count, and are drawn
