@@ -100,8 +100,9 @@ class Jsonl : public ListedSource {
   SampleIdentity identity(size_t split, int64_t index) const override {
     const JsonlSplit& from = splits_.at(split);
     const auto line = static_cast<size_t>(index);
-    return {.name = place_of(from, line, name_of(from.files.paths()[file_of(from, line)])),
-            .num_bytes = range_of(from, line).num_bytes};
+    return {
+        .name = place_of(from, line, name_below(path_, from.files.paths()[file_of(from, line)])),
+        .num_bytes = range_of(from, line).num_bytes};
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
@@ -268,9 +269,6 @@ class Jsonl : public ListedSource {
     }
     return seen;
   }
-
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
 
   static std::string place_of(const JsonlSplit& split, size_t line, const std::string& file) {
     return split.layouts[file_of(split, line)] == JsonLayout::lines

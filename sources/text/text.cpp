@@ -239,11 +239,9 @@ class Text : public ListedSource {
     return splits_.at(split).blocks.at(static_cast<size_t>(index));
   }
 
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
   // A block's id: "books.jsonl:1", or the name of its first file.
   std::string place_of(size_t split, const TextBlock& block, int64_t line) const {
-    const std::string name = name_of(splits_[split].files.paths()[block.file]);
+    const std::string name = name_below(path_, splits_[split].files.paths()[block.file]);
     return place_in(split, block.file, name, line);
   }
   std::string place_in(size_t split, size_t file, const std::string& name, int64_t line) const {

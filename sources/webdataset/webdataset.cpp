@@ -123,8 +123,9 @@ class WebDataset : public ListedSource {
   SampleIdentity identity(size_t split, int64_t index) const override {
     const WebDatasetSplit& from = splits_.at(split);
     const Sample& found = sample(split, index);
-    return {.name = fmt::format("{}: {}", name_of(from.files.paths()[found.file]), found.key),
-            .num_bytes = range_of(from, found).num_bytes};
+    return {
+        .name = fmt::format("{}: {}", name_below(path_, from.files.paths()[found.file]), found.key),
+        .num_bytes = range_of(from, found).num_bytes};
   }
 
   std::optional<std::string> listed_id(size_t split, int64_t index) const override {
@@ -247,9 +248,6 @@ class WebDataset : public ListedSource {
       split.files.read_at(file, offset, out);
     }
   }
-
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
 
   const Sample& sample(size_t split, int64_t index) const {
     return splits_.at(split).samples.at(static_cast<size_t>(index));
