@@ -81,13 +81,7 @@ class VocLabels final : public PictureLabels {
     if (!has_area(box)) {
       return fmt::format("has no area: its box is ({:g})", fmt::join(*object.box, ", "));
     }
-    all.id.push_back(labelled_id(number, static_cast<int64_t>(k)));
-    all.picture_id.push_back(static_cast<int64_t>(number) + 1);
-    all.category_id.push_back(id->second);
-    for (const double edge : {box[0], box[1], box[2] - box[0], box[3] - box[1]}) {
-      all.box.push_back(static_cast<float>(edge));
-    }
-    all.is_crowd.push_back(0);
+    add_labelled(number, static_cast<int64_t>(k), id->second, box, all);
     all.area.add(std::array{static_cast<float>((box[2] - box[0]) * (box[3] - box[1]))});
     const std::array flags = {object.is_difficult, object.is_truncated, object.is_occluded};
     for (size_t i = 0; i < kFlags.size(); ++i) {

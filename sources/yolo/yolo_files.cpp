@@ -119,13 +119,7 @@ class LabelParser {
 
   void add_annotation(const Numbers& numbers, const BoxEdges& box, int64_t k) {
     CocoAnnotations& all = file_.annotations;
-    all.id.push_back(labelled_id(number_, k));
-    all.picture_id.push_back(static_cast<int64_t>(number_) + 1);
-    all.category_id.push_back(static_cast<int64_t>(numbers.front()) + 1);
-    for (const double edge : {box[0], box[1], box[2] - box[0], box[3] - box[1]}) {
-      all.box.push_back(static_cast<float>(edge));
-    }
-    all.is_crowd.push_back(0);
+    add_labelled(number_, k, static_cast<int64_t>(numbers.front()) + 1, box, all);
     double area = (box[2] - box[0]) * (box[3] - box[1]);
     all.segmentation.emplace_back();
     if (is_polygon(numbers)) {
