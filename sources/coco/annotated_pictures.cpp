@@ -29,9 +29,9 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
   return {name, FieldType::tensor, DType::i64};
 }
 
-class AnnotatedPictures : public ListedSource {
+class AnnotatedPictures : public ListedPictures {
  public:
-  explicit AnnotatedPictures(AnnotatedSet set) : set_(std::move(set)), storer_(set_.storage) {
+  explicit AnnotatedPictures(AnnotatedSet set) : ListedPictures(set.storage), set_(std::move(set)) {
     notes_ = std::move(set_.notes);
     for (AnnotatedSplit& split : set_.splits) add_split(std::move(split));
     make_schema();
@@ -45,11 +45,6 @@ class AnnotatedPictures : public ListedSource {
             {"images", absolute_name(from.images)}};
   }
 
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(storer_.storage());
-  }
-
-  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> roots = {set_.path};
     for (const AnnotatedSplit& split : splits_) roots.push_back(split.from.images);
@@ -467,7 +462,6 @@ class AnnotatedPictures : public ListedSource {
   };
 
   AnnotatedSet set_;  // without its splits and notes
-  const ImageStorer storer_;
   bool has_labels_ = false;
   bool has_category_ids_ = false;
   std::vector<AnnotatedSplit> splits_;

@@ -20,12 +20,12 @@ namespace {
 constexpr std::array kLabelNames = {"label", "labels",           "cls", "class", "target",
                                     "y",     "image/class/label"};
 
-class RowSource final : public ListedSource {
+class RowSource final : public ListedPictures {
  public:
   RowSource(std::unique_ptr<RowTable> table, const RowOptions& options)
-      : table_(std::move(table)),
-        label_offset_(options.label_offset),
-        storer_(as_they_are(options.store, options.exif)) {
+      : ListedPictures(as_they_are(options.store, options.exif)),
+        table_(std::move(table)),
+        label_offset_(options.label_offset) {
     notes_ = table_->notes();
     choose_splits();
     choose_columns(options);
@@ -46,13 +46,14 @@ class RowSource final : public ListedSource {
   }
 
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> options = manifest_options(storer_.storage());
+    std::map<std::string, std::string> options = ListedPictures::options();
     if (label_offset_ != 0) options["label_offset"] = std::to_string(label_offset_);
     return options;
   }
 
   bool checks_headers_only() const override {
-    return std::ranges::any_of(schema_.fields, is_picture_column) && storer_.checks_headers_only();
+    return std::ranges::any_of(schema_.fields, is_picture_column) &&
+           ListedPictures::checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override { return table_->roots(); }
@@ -469,7 +470,6 @@ class RowSource final : public ListedSource {
 
   const std::unique_ptr<RowTable> table_;
   const int64_t label_offset_;
-  const ImageStorer storer_;
   std::vector<size_t> taken_;        // splits of the table
   std::vector<bool> is_unlabelled_;  // splits
   std::optional<size_t> image_;      // columns

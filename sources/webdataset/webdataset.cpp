@@ -50,15 +50,15 @@ struct WebDatasetSplit {
 constexpr const char* kJson = "json";
 constexpr const char* kLabel = "label";
 
-class WebDataset : public ListedSource {
+class WebDataset : public ListedPictures {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
-      : path_(path),
+      : ListedPictures(as_they_are(options.store, options.exif)),
+        path_(path),
         max_sample_bytes_(options.max_sample_bytes),
         takes_frames_(options.numbered_frames),
         label_key_(options.label_key),
-        id_member_(in_lower_case(options.id_member)),
-        storer_(as_they_are(options.store, options.exif)) {
+        id_member_(in_lower_case(options.id_member)) {
     ShardListing listing =
         files_to_take(options.group, [&] { return find_shards(path, names_ending_in(".tar")); });
     notes_ = std::move(listing.notes);
@@ -110,12 +110,8 @@ class WebDataset : public ListedSource {
             {"shards", std::to_string(splits_.at(split).files.paths().size())}};
   }
 
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(storer_.storage());
-  }
-
   bool checks_headers_only() const override {
-    return std::ranges::any_of(fields_, has_pictures) && storer_.checks_headers_only();
+    return std::ranges::any_of(fields_, has_pictures) && ListedPictures::checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override { return root_if_folder(path_); }
@@ -461,7 +457,6 @@ class WebDataset : public ListedSource {
   const bool takes_frames_;
   const std::string label_key_;  // empty: labels are members of their own
   const std::string id_member_;  // in lower case, as extensions are; empty: none
-  const ImageStorer storer_;
   bool has_several_images_ = false;
   std::vector<WebDatasetField> fields_;
   std::map<std::string, std::string> names_;  // extension to field
