@@ -21,8 +21,8 @@ AnnotatedSplit labelled_split(CocoListing from, std::vector<std::string> picture
                               std::vector<std::string>& notes);
 // The file at `path`, which need not be there.
 FileBeside file_beside(std::filesystem::path path);
-// Adds annotation `k`, from 1 on, of the picture with the number `picture`, from 0 on: its id, which
-// no other has, its class and its box. The rest is the caller's to add.
+// Adds annotation `k`, from 1 on, of the picture with the number `picture`, from 0 on: an id that
+// no other has, the class and the box. The rest is the caller's to add.
 void add_labelled(size_t picture, int64_t k, int64_t category, const BoxEdges& box,
                   CocoAnnotations& all);
 
