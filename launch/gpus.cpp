@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "launchers.h"
 
 namespace ffkit {
@@ -42,7 +42,7 @@ std::vector<std::string> all_gpus(const fs::path& root) {
   // Some containers do not have the driver's folder; the devices are what CUDA needs.
   constexpr std::string_view kDevice = "nvidia";
   for (const std::string& name : names_in(root / "dev")) {
-    if (name.starts_with(kDevice) && parsed_number<size_t>(name.substr(kDevice.size())))
+    if (name.starts_with(kDevice) && number_of_text<size_t>(name.substr(kDevice.size())))
       all.emplace_back();
   }
   return all;
@@ -81,7 +81,7 @@ std::vector<std::string> gpu_addresses(const Environment& environment, const fs:
   if (!visible) return all;
   std::vector<std::string> chosen;
   for (const std::string& part : parts_of(*visible)) {
-    const std::optional<size_t> number = parsed_number<size_t>(part);
+    const std::optional<size_t> number = number_of_text<size_t>(part);
     // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of
     // the GPUs, whichever.
     if (part == "-1" || (number && *number >= all.size())) break;
@@ -131,7 +131,7 @@ Environment environment_seeing(const std::string& device, Environment environmen
   std::optional<std::string> seen;
   if (device == "cpu") seen = "";
   const std::string index = device.starts_with(kNumbered) ? device.substr(kNumbered.size()) : "";
-  if (const std::optional<size_t> number = parsed_number<size_t>(index)) {
+  if (const std::optional<size_t> number = number_of_text<size_t>(index)) {
     seen = index;
     if (const std::optional<std::string> visible = environment(kVisibleVariable)) {
       const std::vector<std::string> parts = parts_of(*visible);

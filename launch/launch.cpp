@@ -11,7 +11,7 @@
 #include <ffkit/launch/launch.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "launchers.h"
 #include "meeting_point.h"
 
@@ -53,7 +53,7 @@ std::string_view take_part(std::string_view list, std::string_view& rest) {
 }
 
 uint64_t parse_host_number(std::string_view list, std::string_view text) {
-  if (const std::optional<uint64_t> number = parsed_number<uint64_t>(text)) return *number;
+  if (const std::optional<uint64_t> number = number_of_text<uint64_t>(text)) return *number;
   refuse_host_list(list);
 }
 

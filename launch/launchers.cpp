@@ -11,7 +11,7 @@
 
 #include <ffkit/base/error.h>
 
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 
@@ -240,7 +240,7 @@ bool is_task_of_srun(const Variables& v) {
 bool is_step_of_srun(const std::optional<std::string>& step) {
   // From here on: the terminal of salloc, a batch script, what adopts a login.
   constexpr uint64_t kFirstStepOfItsOwn = 4294967290;
-  return step && parsed_number<uint64_t>(*step).value_or(kFirstStepOfItsOwn) < kFirstStepOfItsOwn;
+  return step && number_of_text<uint64_t>(*step).value_or(kFirstStepOfItsOwn) < kFirstStepOfItsOwn;
 }
 
 int tasks_of_first_node(const Variables& v) {

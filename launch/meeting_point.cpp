@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -69,7 +69,7 @@ std::optional<HostAndPort> host_and_port(std::string_view meeting_point) {
   std::string_view host = meeting_point.substr(0, colon);
   const std::string_view port = meeting_point.substr(colon + 1);
   HostAndPort out;
-  out.port = parsed_number<uint16_t>(port).value_or(0);
+  out.port = number_of_text<uint16_t>(port).value_or(0);
   if (out.port == 0) return std::nullopt;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return std::nullopt;

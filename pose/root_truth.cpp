@@ -20,7 +20,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit::pose {
 namespace {
@@ -164,7 +164,7 @@ std::string fact(const Manifest& manifest, const char* name) {
 std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const std::string text = fact(split.manifest(), kValidRootsFact);
   if (text.empty()) return {};
-  const std::optional<int64_t> count = parsed_number<int64_t>(text);
+  const std::optional<int64_t> count = number_of_text<int64_t>(text);
   if (!count || *count < 0) {
     throw dataset_error(split.path(), ErrorCode::corrupt,
                         "its manifest's '{}' is not a number; convert the set again",

@@ -2,7 +2,7 @@
 #include <ffkit/text/token_data.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit::text {
 namespace {
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 // An option of the manifest that is a number; -1: it is missing or none.
 int64_t number_option(const Manifest& manifest, const char* name) {
   const auto found = manifest.options.find(name);
-  return found == manifest.options.end() ? -1 : parsed_number<int64_t>(found->second).value_or(-1);
+  return found == manifest.options.end() ? -1 : number_of_text<int64_t>(found->second).value_or(-1);
 }
 
 // A tensor of one dimension, and of `dtype` where it is given; aligned to its numbers, as all

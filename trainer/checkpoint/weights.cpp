@@ -22,7 +22,7 @@
 #include "base/file/user_text.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
@@ -233,7 +233,7 @@ std::optional<int64_t> snapshot_epoch(const fs::path& path) {
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
   name.remove_prefix(kBegin.size());
   name.remove_suffix(kEnd.size());
-  const std::optional<int64_t> epoch = parsed_number<int64_t>(name);
+  const std::optional<int64_t> epoch = number_of_text<int64_t>(name);
   return epoch && *epoch >= 0 ? epoch : std::nullopt;
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
@@ -43,9 +43,9 @@ std::optional<CheckpointFile> parse_name(const fs::path& path) {
   name.remove_suffix(suffix.size());
   CheckpointFile file{.path = path};
   const size_t samples = name.find(kSamples);
-  file.epoch = parsed_number<int64_t>(name.substr(0, samples)).value_or(-1);
+  file.epoch = number_of_text<int64_t>(name.substr(0, samples)).value_or(-1);
   if (samples != std::string_view::npos)
-    file.samples = parsed_number<int64_t>(name.substr(samples + kSamples.size())).value_or(-1);
+    file.samples = number_of_text<int64_t>(name.substr(samples + kSamples.size())).value_or(-1);
   if (file.epoch < 0 || file.samples < 0) return std::nullopt;
   return file;
 }

@@ -13,7 +13,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "launch/gpus.h"
 
 namespace ffkit {
@@ -136,7 +136,7 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
   }
   int index = place.local_rank;
   if (name.starts_with(kNumbered))
-    index = parsed_number<int>(std::string_view(name).substr(kNumbered.size())).value_or(-1);
+    index = number_of_text<int>(std::string_view(name).substr(kNumbered.size())).value_or(-1);
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
     throw error_of(ErrorCode::invalid_argument,
                    "unknown {} '{}'; expected one of auto, cpu, cuda and cuda:N",

@@ -18,7 +18,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 
@@ -54,7 +54,7 @@ std::string block_of(const std::string& parameter) {
     // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no
     // block of its own.
     const size_t line = is_first ? part.rfind('_') : std::string_view::npos;
-    if (parsed_number<uint64_t>(line == std::string_view::npos ? part : part.substr(line + 1))) {
+    if (number_of_text<uint64_t>(line == std::string_view::npos ? part : part.substr(line + 1))) {
       end_of_block = end;
     } else if (!is_first) {
       break;

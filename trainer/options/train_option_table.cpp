@@ -9,7 +9,7 @@
 #include <ffkit/trainer/train_options.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -240,7 +240,7 @@ void keep_checkpoints(const std::string& words, TrainOptions& o) {
   bool keeps_best = false, keeps_all = false;
   std::istringstream in(words);
   for (std::string word; std::getline(in, word, ',');) {
-    const int64_t number = parsed_number<int64_t>(word).value_or(0);
+    const int64_t number = number_of_text<int64_t>(word).value_or(0);
     if (word == "best") {
       keeps_best = true;
     } else if (word == "all") {

@@ -14,8 +14,8 @@
 
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/other_words.h"
-#include "base/parsed_number.h"
 #include "base/printable.h"
 #include "options/stored_options.h"
 
@@ -36,7 +36,7 @@ DataFolder parse_folder(const std::string& word) {
       host != std::string::npos && word.find('/', host + 3) == std::string::npos;
   if (is_of_host && begins_without_case(word, "http")) return {.path = word};
   const std::optional<double> weight =
-      parsed_number<double>(std::string_view(word).substr(colon + 1));
+      number_of_text<double>(std::string_view(word).substr(colon + 1));
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
     throw error_of(ErrorCode::invalid_argument,

@@ -18,7 +18,7 @@
 #include <ffkit/text/tokenizer.h>
 
 #include "base/make_error.h"
-#include "base/parsed_number.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
@@ -145,7 +145,7 @@ TaskFacts Gpt2Facts::to_facts() const {
 }
 
 Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
-  const Gpt2Facts out{.vocabulary = parsed_number<int64_t>(facts.at("vocabulary")).value_or(-1),
+  const Gpt2Facts out{.vocabulary = number_of_text<int64_t>(facts.at("vocabulary")).value_or(-1),
                       .tokenizer = facts.at("tokenizer")};
   if (out.vocabulary < 0) {
     throw Error(ErrorCode::corrupt,
