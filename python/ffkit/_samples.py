@@ -174,9 +174,13 @@ def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object], le
             kept = _without_nulls(value)
             if len(kept) < len(value):
                 left_out.add(field.name, len(value) - len(kept))
-            value = kept
+                value = None if isinstance(value, FixedList) else kept
         values.append(None if value is None else _prepare(field, field.type, value))
     return values
+
+
+class FixedList(tuple[Any, ...]):
+    """A list of fixed size: if one of its values is None, the others mean nothing."""
 
 
 def _without_nulls(values: Sequence[Any]) -> Sequence[Any]:

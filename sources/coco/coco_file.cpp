@@ -434,9 +434,9 @@ void CocoFile::give_all_to_one() {
 }
 
 void CocoFile::say_left_out(size_t picture, SampleBuffers& buffers) const {
-  const auto of_picture = std::ranges::equal_range(left_out, static_cast<int64_t>(picture), {},
-                                                   &std::pair<int64_t, std::string>::first);
-  for (const auto& [_, what] : of_picture) buffers.leave_out(what);
+  const auto number = static_cast<int64_t>(picture);
+  auto it = std::ranges::lower_bound(left_out, number, {}, &std::pair<int64_t, std::string>::first);
+  for (; it != left_out.end() && it->first == number; ++it) buffers.leave_out(it->second);
 }
 
 std::string CocoIds::json(int64_t number) const {

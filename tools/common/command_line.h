@@ -223,7 +223,11 @@ inline std::string words_on_extras(const CLI::App& app) {
   if (!first.starts_with("-")) {
     std::vector<std::string> names;
     for (const CLI::App* below : command->get_subcommands({})) names.push_back(below->get_name());
-    if (names.empty()) return fmt::format("'{}' is one argument too many for {}", first, name);
+    if (names.empty()) {
+      const CLI::Option* resume = command->get_option_no_throw("--resume");
+      return fmt::format("'{}' is one argument too many for {}{}", first, name,
+                         resume != nullptr && *resume ? "; --resume takes no value" : "");
+    }
     return fmt::format("{} has no command '{}'; {}", name, first,
                        words_on_name(name + " command", first, names, OptionStyle::field));
   }

@@ -423,11 +423,13 @@ void remove_parts(const fs::path& path) {
       .with_subject(ErrorSubject::destination);
 }
 
-void remove_unfinished_parts(const fs::path& folder) {
+void remove_unfinished_checkpoints(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> found;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().string().ends_with(std::string(kPartsSuffix) + kUnfinished))
+    const fs::path name = it->path().filename();
+    const fs::path kind = name.stem().extension();
+    if (name.extension() == kUnfinished && (kind == kPartsSuffix || kind == ".safetensors"))
       found.push_back(it->path());
   }
   for (const fs::path& path : found) fs::remove_all(path, error);

@@ -82,7 +82,7 @@ std::filesystem::path metadata_file(const std::filesystem::path& path);
 // numbers of a whole tensor are some process's. `path`: the folder, on a file system that all
 // processes see, where there is none of this name. Throws on all processes when one of them cannot
 // write: Error(io), and then there is no checkpoint; what was written stays under the temporary
-// name until the next one, or until remove_unfinished_parts().
+// name until the next one, or until remove_unfinished_checkpoints().
 void write_parts(Communicator& communicator, const std::filesystem::path& path,
                  const SafeTensors& rest, const std::vector<SharedTensor>& own);
 
@@ -102,6 +102,6 @@ void check_parts(const std::filesystem::path& path);
 // Removes a checkpoint so that no half of it is ever taken for a whole one; throws Error(io).
 void remove_parts(const std::filesystem::path& path);
 // Removes what writers and remove_parts() that were killed left in `folder`.
-void remove_unfinished_parts(const std::filesystem::path& folder);
+void remove_unfinished_checkpoints(const std::filesystem::path& folder);
 
 }  // namespace ffkit

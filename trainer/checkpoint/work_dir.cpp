@@ -229,7 +229,7 @@ WorkDir WorkDir::create(const fs::path& folder, bool may_have_metrics) {
                    option_name("resume"), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
-  remove_unfinished_parts(folder);
+  remove_unfinished_checkpoints(folder);
   return WorkDir(folder);
 }
 
@@ -247,7 +247,7 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
                    files.back().path.filename().string(), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
-  remove_unfinished_parts(folder);
+  remove_unfinished_checkpoints(folder);
   return WorkDir(folder);
 }
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import _ffkit
-from .._samples import FieldType, dtype_word, looks_like_picture
+from .._samples import FieldType, FixedList, dtype_word, looks_like_picture
 
 Table: TypeAlias = Any
 """pyarrow.Table or RecordBatch, pandas.DataFrame, or a dict whose values are arrays or lists of one length."""
@@ -117,6 +117,8 @@ def _values_of_arrow(array: Any) -> Sequence[Any]:
         return _values_of_extension(array)
     if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _is_number(kind.value_type) and array.flatten().null_count == 0:
         return _arrays_of_lists(array)
+    if pa.types.is_fixed_size_list(kind):
+        return [None if values is None else FixedList(values) for values in array.to_pylist()]
     return array.to_pylist()  # type: ignore[no-any-return]
 
 

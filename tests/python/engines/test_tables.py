@@ -197,6 +197,15 @@ def test_fields_without_a_column_are_null_and_their_order_is_free(tmp_path, monk
     assert spied.went == [True, True] and data[0] == {"a": 1, "b": "x", "c": None} and data[3]["b"] is None
 
 
+def test_a_list_of_fixed_size_with_a_null_in_it_is_null(tmp_path):
+    table = pa.table({"x": pa.array([[1, 2], [3, None], None, [5, 6]], pa.list_(pa.float32(), 2)), "y": pa.array([[[1, 2]], [[3, None], [4, 5]], [], None], pa.list_(pa.list_(pa.int64(), 2)))})
+    with pytest.warns(UserWarning, match="2 items of lists were None, or had None inside"):
+        written(tmp_path / "set", [table])
+    data = ffkit.Dataset(tmp_path / "set", "train")
+    assert [None if row["x"] is None else row["x"].tolist() for row in data] == [[1, 2], None, None, [5, 6]]
+    assert [None if row["y"] is None else row["y"].tolist() for row in data][:2] == [[[1, 2]], [[4, 5]]]
+
+
 FAULTS = {
     "does not fit": ({"value": pa.array([1, 300])}, {"value": "u8"}, "cannot hold 300"),
     "sign": ({"value": pa.array([1, -1])}, {"value": "u64"}, "cannot hold -1"),

@@ -15,6 +15,8 @@ run 2 "$FFTRAIN" data --data data
 one_line_err "'data' is one argument too many for fftrain"
 run 2 "$FFTRAIN" data more
 one_line_err "'more' is one argument too many for fftrain"
+run 2 "$FFTRAIN" data --resume run
+one_line_err "'run' is one argument too many for fftrain; --resume takes no value; see fftrain --help"
 run 2 "$FFTRAIN" --resume checkpoint.pth.tar --work-dir run
 one_line_err "'checkpoint.pth.tar' is not a data set; a checkpoint comes after --resume-from, "
 run 2 "$FFTRAIN" -a resnet18 --resume checkpoint.pth.tar data

@@ -83,6 +83,20 @@ TEST(WorkDir, SaysWhyItsFolderCannotBeMade) {
   EXPECT_ERROR(WorkDir::create(temp / "file/run"), io);
 }
 
+TEST(WorkDir, RemovesWhatAKilledWriterLeft) {
+  const testing::TempDir temp;
+  const WorkDir dir = WorkDir::create(temp.path());
+  write_checkpoint(dir.checkpoint_path(1));
+  touch(temp / "epoch-0002-samples-000000020.safetensors.tmp");
+  touch(temp / "epoch-0002.parts.tmp");
+  touch(temp / "notes.tmp");
+  WorkDir::reopen(temp.path(), dir.checkpoint_path(1));
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(temp.path()))
+    names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"epoch-0001.safetensors", "notes.tmp"}));
+}
+
 TEST(WorkDir, RefusesTheFolderOfAnotherRun) {
   const testing::TempDir temp;
   WorkDir::create(temp.path());
