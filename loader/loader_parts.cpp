@@ -42,6 +42,7 @@ LoaderOptions check_options(LoaderOptions options) {
   const auto check_enum = [](const char* name, auto value, auto last) {
     check_range(name, static_cast<int64_t>(value), 0, static_cast<int64_t>(last));
   };
+  check_enum("bad_samples", options.bad_samples, BadSamples::keep);
   if (options.bad_samples == BadSamples::keep) {
     throw argument_error("bad_samples",
                          "bad_samples is 'keep', which is of conversions; expected 'fail' or "

@@ -78,8 +78,7 @@ from ._image import (
 )
 from ._loader import Loader
 from ._loader_options import IO, Memory, Order
-from ._samples import File
-from ._samples import Field
+from ._samples import Field, File
 from ._transforms import (
     CenterCrop,
     Compose,

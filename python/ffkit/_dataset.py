@@ -10,8 +10,7 @@ from . import _ffkit
 from ._convert_options import ProgressUpdate
 from ._errors import FieldNotFoundError, InvalidArgumentError
 from ._export.parquet import ParquetSummary, write_parquet
-from ._samples import with_content
-from ._samples import Field, from_tuples
+from ._samples import Field, from_tuples, with_content
 from ._stores import StorageOptions, placed
 
 PathLike = str | os.PathLike[str]

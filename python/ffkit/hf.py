@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
@@ -19,8 +20,7 @@ from ._errors import InvalidArgumentError, UnsupportedError
 from ._fields import BatchField
 from ._loader import Loader
 from ._loader_options import Memory
-from ._samples import DTYPES
-from ._samples import Field
+from ._samples import DTYPES, Field
 
 if TYPE_CHECKING:
     from .torch import DataLoader
@@ -228,7 +228,9 @@ def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop
         "image": None, "label_field": None, "fields": dataset.fields, "order": order, "seed": args.seed if args.data_seed is None else args.data_seed,
         "rank": args.process_index // num_shards, "world_size": world_size, "tail": "drop" if drop_last else "exact" if world_size == 1 else "pad",
         "num_threads": args.dataloader_num_workers, "pin_memory": None if args.dataloader_pin_memory else False, "arrays": "torch",
-        # The batches of a step, one that is looked ahead at, and the loader's own two.
-        "memory": Memory(held_batches=args.gradient_accumulation_steps + 3),
+        "memory": Memory(), **trainer.loader_options,
     }  # fmt: skip
-    return prepare(trainer.accelerator, Loader(dataset.dataset, batch_size, **{**options, **trainer.loader_options}))
+    # The batches of a step, one that is looked ahead at, and the loader's own two.
+    held = max(options["memory"].held_batches, args.gradient_accumulation_steps + 3)
+    options["memory"] = dataclasses.replace(options["memory"], held_batches=held)
+    return prepare(trainer.accelerator, Loader(dataset.dataset, batch_size, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Iterator, Mapping, NamedTuple
 
 import torch
@@ -255,10 +256,12 @@ class DataLoader:
                 raise TypeError(f"ffkit.torch.DataLoader takes no {name}: {_ffkit.words_on_name('Loader', name, [])}")
         if seed is None:
             seed = 0 if generator is None else generator.initial_seed()
+        options.setdefault("memory", Memory(held_batches=4))
+        options.setdefault("io", IO())
         if prefetch_factor is not None:
-            options = {"memory": Memory(prefetch_batches=prefetch_factor, held_batches=4)} | options
+            options["memory"] = dataclasses.replace(options["memory"], prefetch_batches=prefetch_factor)
         if timeout:
-            options = {"io": IO(read_timeout_s=timeout)} | options
+            options["io"] = dataclasses.replace(options["io"], read_timeout_s=timeout)
         self.dataset = dataset_of(dataset)
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -268,7 +271,7 @@ class DataLoader:
         # Where torch's ranks fill their last batch, with samples that come twice, drop_last leaves
         # out nothing.
         tail = "drop" if drop_last and per_rank % batch_size else "even" if shuffle else "balanced"
-        options = {"arrays": "torch", "tail": tail, "order": "automatic" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size, "memory": Memory(held_batches=4),
+        options = {"arrays": "torch", "tail": tail, "order": "automatic" if shuffle else "sequential", "seed": seed, "rank": rank, "world_size": world_size,
                    "num_threads": num_workers, "pin_memory": pin_memory, "image": transform if isinstance(transform, ImageOptions) else image_options(transform)} | options
         self.loader = Loader(self.dataset, batch_size, **options)
         self.loader._copies_by_need = True

@@ -123,8 +123,8 @@ class Writer:
         self._num_samples = 0
         self._left_out = LeftOut()
         self._options = writer_options(
-                pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd,
-                max_record=max_record, seed=seed, classes=classes,
+            pictures, pixels=pixels, num_threads=num_threads, shard_size=shard_size, zstd=zstd,
+            max_record=max_record, seed=seed, classes=classes,
             class_names=class_names, source=source, options=_options,
         )  # fmt: skip
         self._tells_of_numbers = makes_jpegs_of_others(pictures) or pictures.get("store") in ("raw", "smart")

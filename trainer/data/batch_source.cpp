@@ -36,10 +36,9 @@ LoaderOptions common_loader_options(const TrainOptions& options, const ProcessPl
                         : default_decoding_threads(core_share(place.local_world_size), device);
   out.memory.prefetch_batches = options.prefetch_batches;
   out.memory.held_batches = DevicePrefetcher::kHeldBatches;
-  if (options.bad_samples == BadSamples::skip) {
-    out.bad_samples = BadSamples::skip;
+  out.bad_samples = options.bad_samples;
+  if (options.bad_samples == BadSamples::skip)
     out.on_warning = [](std::string_view sentence) { warn_on_stderr(std::string(sentence)); };
-  }
   // Copies overlap with computing only from pinned memory.
   if (device.is_cuda()) out.memory.allocator = pinned_slab_allocator();
   return out;

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._dataset import Dataset
-from .._samples import DTYPES
-from .._samples import Field
+from .._samples import DTYPES, Field
 
 MakeTensors: TypeAlias = Callable[[Sequence[Any]], Any]
 """From arrays of one dtype, None for null, to a column."""

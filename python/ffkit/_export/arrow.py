@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidArgumentError, UnsupportedError
-from .._samples import DTYPES
-from .._samples import Field
+from .._samples import DTYPES, Field
 
 
 def require_pyarrow() -> Any:

@@ -120,8 +120,13 @@ def test_resume_from_a_checkpoint_is_the_whole_run(data, tmp_path, step):
     assert all(torch.equal(a, b) for a, b in zip(whole.model.state_dict().values(), rest.model.state_dict().values()))
 
 
-def test_accumulated_gradients(data, tmp_path):
-    trainer = train(data, tmp_path, gradient_accumulation_steps=5)
+class TrainerWithMemory(Trainer):
+    loader_options = {"num_threads": 1, "memory": ffkit.Memory(prefetch_batches=1)}
+
+
+@pytest.mark.parametrize("kind", [Trainer, TrainerWithMemory])
+def test_accumulated_gradients(data, tmp_path, kind):
+    trainer = train(data, tmp_path, kind, gradient_accumulation_steps=5)
     assert trainer.state.global_step == 3 * 2 and [len(part) for part in epochs(trainer.model.seen)] == [61] * 3
 
 

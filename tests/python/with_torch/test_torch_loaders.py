@@ -172,6 +172,8 @@ def test_arguments_of_torch(ds):
     loader = make(ds, shuffle=None, persistent_workers=True, prefetch_factor=2, timeout=7, drop_last=True)
     assert (loader.num_workers, loader.drop_last, loader.batch_size) == (1, True, 8) and len(loader) == 6 and len(loader.dataset) == 51
     assert loader.loader.statistics().prefetch_batches == 2
+    both = make(ds, prefetch_factor=2, memory=ffkit.Memory(prefetch_batches=7, held_batches=9)).loader
+    assert (both.statistics().prefetch_batches, both._held_batches) == (2, 9)
     assert "DataLoader of <ffkit.Loader: 6 batches" in repr(loader)
     assert len(make(torch.utils.data.Subset(ds, [1, 2, 3]), 2).dataset) == 3
     first, second = torch.utils.data.random_split(ds, [40, 11])

@@ -30,6 +30,7 @@ TEST_F(OddOptions, EnumeratorsThatDoNotExistAreRefused) {
   expect_refused([](auto& o) { o.sampler.tail = Tail(9); });
   expect_refused([](auto& o) { o.sampler.tail = Tail(-1); });
   expect_refused([](auto& o) { o.bad_samples = BadSamples(2); });
+  expect_refused([](auto& o) { o.bad_samples = BadSamples(3); });
   expect_refused([](auto& o) { o.io.engine = IoEngine(3); });
   expect_refused([](auto& o) { o.io.direct = DirectIo(-1); });
   expect_refused([](auto& o) { o.image.output.layout = Layout(2); });
