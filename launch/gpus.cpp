@@ -11,9 +11,11 @@
 #include <array>
 #include <charconv>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "launchers.h"
 
 namespace ffkit {
@@ -33,11 +35,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // Those of the whole machine, or of the container.
 std::vector<std::string> all_gpus(const fs::path& root) {
   std::vector<std::string> all = names_in(root / "proc/driver/nvidia/gpus");
@@ -45,7 +42,7 @@ std::vector<std::string> all_gpus(const fs::path& root) {
   // Some containers do not have the driver's folder; the devices are what CUDA needs.
   constexpr std::string_view kDevice = "nvidia";
   for (const std::string& name : names_in(root / "dev")) {
-    if (name.starts_with(kDevice) && is_number(std::string_view(name).substr(kDevice.size())))
+    if (name.starts_with(kDevice) && number_of_text<size_t>(name.substr(kDevice.size())))
       all.emplace_back();
   }
   return all;
@@ -53,11 +50,8 @@ std::vector<std::string> all_gpus(const fs::path& root) {
 
 std::vector<std::string> parts_of(std::string_view list) {
   std::vector<std::string> parts;
-  while (!list.empty()) {
-    const std::string_view part = list.substr(0, list.find(','));
-    parts.emplace_back(part);
-    list.remove_prefix(std::min(list.size(), part.size() + 1));
-  }
+  std::istringstream in{std::string(list)};
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
   return parts;
 }
 
@@ -87,13 +81,11 @@ std::vector<std::string> gpu_addresses(const Environment& environment, const fs:
   if (!visible) return all;
   std::vector<std::string> chosen;
   for (const std::string& part : parts_of(*visible)) {
-    size_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    const bool is_index = error == std::errc() && end == part.data() + part.size();
+    const std::optional<size_t> number = number_of_text<size_t>(part);
     // As CUDA: what follows an unknown number does not count. A name such as GPU-5f0c... is one of
     // the GPUs, whichever.
-    if (part == "-1" || (is_index && number >= all.size())) break;
-    chosen.push_back(is_index ? all[number] : "");
+    if (part == "-1" || (number && *number >= all.size())) break;
+    chosen.push_back(number ? all[*number] : "");
   }
   return chosen;
 }
@@ -138,13 +130,12 @@ int count_gpus(const Environment& environment) {
 Environment environment_seeing(const std::string& device, Environment environment) {
   std::optional<std::string> seen;
   if (device == "cpu") seen = "";
-  if (device.starts_with(kNumbered) &&
-      is_number(std::string_view(device).substr(kNumbered.size()))) {
-    seen = device.substr(kNumbered.size());
+  const std::string index = device.starts_with(kNumbered) ? device.substr(kNumbered.size()) : "";
+  if (const std::optional<size_t> number = number_of_text<size_t>(index)) {
+    seen = index;
     if (const std::optional<std::string> visible = environment(kVisibleVariable)) {
       const std::vector<std::string> parts = parts_of(*visible);
-      const size_t number = std::strtoul(seen->c_str(), nullptr, 10);
-      seen = number < parts.size() ? parts[number] : "";
+      seen = *number < parts.size() ? parts[*number] : "";
     }
   }
   if (!seen) return environment;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <ffkit/launch/launch.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "launchers.h"
 #include "meeting_point.h"
 
@@ -53,10 +53,8 @@ std::string_view take_part(std::string_view list, std::string_view& rest) {
 }
 
 uint64_t parse_host_number(std::string_view list, std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) refuse_host_list(list);
-  return number;
+  if (const std::optional<uint64_t> number = number_of_text<uint64_t>(text)) return *number;
+  refuse_host_list(list);
 }
 
 // "08-10" -> 08, 09, 10
@@ -75,12 +73,8 @@ std::vector<std::string> expand(std::string_view list, std::string_view part) {
   if (open == std::string_view::npos) return {std::string(part)};
   const size_t close = part.find(']', open);
   std::vector<std::string> numbers;
-  std::string_view ranges = part.substr(open + 1, close - open - 1);
-  while (!ranges.empty()) {
-    const size_t comma = ranges.find(',');
-    expand_range(list, ranges.substr(0, comma), numbers);
-    ranges.remove_prefix(comma == std::string_view::npos ? ranges.size() : comma + 1);
-  }
+  std::istringstream ranges{std::string(part.substr(open + 1, close - open - 1))};
+  for (std::string range; std::getline(ranges, range, ',');) expand_range(list, range, numbers);
   std::vector<std::string> hosts;
   const std::vector<std::string> tails = close + 1 == part.size()
                                              ? std::vector<std::string>{""}

@@ -11,6 +11,8 @@
 
 #include <ffkit/base/error.h>
 
+#include "base/number_text.h"
+
 namespace ffkit {
 
 void refuse_launch(const std::string& message) {
@@ -238,11 +240,7 @@ bool is_task_of_srun(const Variables& v) {
 bool is_step_of_srun(const std::optional<std::string>& step) {
   // From here on: the terminal of salloc, a batch script, what adopts a login.
   constexpr uint64_t kFirstStepOfItsOwn = 4294967290;
-  if (!step) return false;
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(step->data(), step->data() + step->size(), number);
-  const bool is_number = error == std::errc() && end == step->data() + step->size();
-  return is_number && number < kFirstStepOfItsOwn;
+  return step && number_of_text<uint64_t>(*step).value_or(kFirstStepOfItsOwn) < kFirstStepOfItsOwn;
 }
 
 int tasks_of_first_node(const Variables& v) {

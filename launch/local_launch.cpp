@@ -26,6 +26,7 @@
 #include <ffkit/launch/launch.h>
 #include <ffkit/launch/stop.h>
 
+#include "base/file/file.h"
 #include "launchers.h"
 #include "meeting_point.h"
 #include "waiting.h"
@@ -45,37 +46,20 @@ constexpr auto kGraceOfAsked = std::chrono::seconds(3);
   throw Error(ErrorCode::io, what, {.errno_value = errno});
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  int get() const { return fd_; }
-  void reset() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
+File no_file() {
+  return File::adopt(-1, {});
+}
 
 // A listening socket on a port of the kernel's choice; `port` gets its number.
-Descriptor listen_anywhere(int& port) {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+File listen_anywhere(int& port) {
+  File socket = File::adopt(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), {});
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof(address);
-  if (socket.get() < 0 ||
-      ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      ::listen(socket.get(), 1024) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+  if (socket.fd() < 0 || ::bind(socket.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      ::listen(socket.fd(), 1024) != 0 ||
+      ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
     throw_launch_error("no port of this machine can be listened on");
   }
   port = ntohs(address.sin_port);
@@ -85,16 +69,16 @@ Descriptor listen_anywhere(int& port) {
 // One of the two streams of a process: whole lines go on, each with the rank before it.
 class PrefixedStream {
  public:
-  PrefixedStream(Descriptor from, std::FILE* to, std::string prefix)
+  PrefixedStream(File from, std::FILE* to, std::string prefix)
       : from_(std::move(from)), to_(to), prefix_(std::move(prefix)) {}
 
-  int fd() const { return from_.get(); }
+  int fd() const { return from_.fd(); }
 
   // Takes what is there; closes at the end.
   void read() {
     std::array<char, 1 << 16> buffer;
-    while (from_.get() >= 0) {
-      const ssize_t n = ::read(from_.get(), buffer.data(), buffer.size());
+    while (from_.fd() >= 0) {
+      const ssize_t n = ::read(from_.fd(), buffer.data(), buffer.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) break;
       if (n <= 0) {
@@ -111,7 +95,7 @@ class PrefixedStream {
   void close() {
     if (!text_.empty()) text_ += '\n';
     print_lines();
-    from_.reset();
+    from_ = no_file();
   }
 
  private:
@@ -126,7 +110,7 @@ class PrefixedStream {
     text_.erase(0, begin);
   }
 
-  Descriptor from_;
+  File from_;
   std::FILE* to_;
   std::string prefix_;
   std::string text_;
@@ -146,8 +130,8 @@ class LocalProcesses {
     sigaddset(&handled, SIGCHLD);
     if (pthread_sigmask(SIG_BLOCK, &handled, &old_mask_) != 0)
       throw_launch_error("signals cannot be blocked");
-    signals_ = Descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (signals_.get() < 0) throw_launch_error("signals cannot be received");
+    signals_ = File::adopt(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK), {});
+    if (signals_.fd() < 0) throw_launch_error("signals cannot be received");
   }
 
   ~LocalProcesses() {
@@ -163,9 +147,9 @@ class LocalProcesses {
              std::vector<std::string> environment, int kept_socket) {
     std::array<int, 2> out{}, err{};
     if (::pipe2(out.data(), O_CLOEXEC) != 0) throw_launch_error("no pipe can be made");
-    Descriptor out_read(out[0]), out_write(out[1]);
+    File out_read = File::adopt(out[0], {}), out_write = File::adopt(out[1], {});
     if (::pipe2(err.data(), O_CLOEXEC) != 0) throw_launch_error("no pipe can be made");
-    Descriptor err_read(err[0]), err_write(err[1]);
+    File err_read = File::adopt(err[0], {}), err_write = File::adopt(err[1], {});
 
     std::vector<char*> argv, envp;
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -180,8 +164,8 @@ class LocalProcesses {
       ::setpgid(0, 0);  // Ctrl-C reaches it once, by us
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       if (::getppid() != parent) ::_exit(1);
-      ::dup2(out_write.get(), STDOUT_FILENO);
-      ::dup2(err_write.get(), STDERR_FILENO);
+      ::dup2(out_write.fd(), STDOUT_FILENO);
+      ::dup2(err_write.fd(), STDERR_FILENO);
       if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) ::dup2(null, STDIN_FILENO);
       if (kept_socket >= 0) ::fcntl(kept_socket, F_SETFD, 0);
       ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
@@ -190,7 +174,7 @@ class LocalProcesses {
     }
     const int rank = plan.place.rank + local_rank;
     Process process{.rank = rank, .streams = {}};
-    for (auto* fd : {&out_read, &err_read}) ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
+    for (const File* file : {&out_read, &err_read}) ::fcntl(file->fd(), F_SETFL, O_NONBLOCK);
     const std::string prefix = fmt::format("[{}] ", rank);
     process.streams.emplace_back(std::move(out_read), stdout, options_.marks_output ? prefix : "");
     process.streams.emplace_back(std::move(err_read), stderr, prefix);
@@ -199,7 +183,7 @@ class LocalProcesses {
 
   int wait() {
     while (!processes_.empty()) {
-      std::vector<pollfd> polled = {{.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+      std::vector<pollfd> polled = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
       for (auto& [pid, process] : processes_) {
         for (PrefixedStream& stream : process.streams) {
           if (stream.fd() >= 0)
@@ -224,7 +208,7 @@ class LocalProcesses {
  private:
   void take_signals() {
     signalfd_siginfo info{};
-    while (::read(signals_.get(), &info, sizeof(info)) == ssize_t(sizeof(info))) {
+    while (::read(signals_.fd(), &info, sizeof(info)) == ssize_t(sizeof(info))) {
       if (int(info.ssi_signo) == SIGCHLD) continue;
       if (asked_by_ == 0) asked_at_ = Clock::now();
       asked_by_ = int(info.ssi_signo);
@@ -278,7 +262,7 @@ class LocalProcesses {
 
   const LaunchOptions& options_;
   sigset_t old_mask_{};
-  Descriptor signals_;
+  File signals_ = no_file();
   std::map<pid_t, Process> processes_;
   int asked_by_ = 0;            // the last signal that was passed on and asks for the end; 0: none
   Clock::time_point asked_at_;  // of the first of them; long ago: a process was asked alone
@@ -315,7 +299,7 @@ int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
                         const std::vector<std::string>& arguments) {
   std::string host = "127.0.0.1";
   int port = 0;
-  Descriptor socket;
+  File socket = no_file();
   const std::string& meeting = plan.place.meeting_point;
   if (meeting.empty() || (plan.place.launcher == Launcher::none && options.init_method.empty())) {
     socket = listen_anywhere(port);
@@ -327,10 +311,10 @@ int run_local_processes(const LaunchPlan& plan, const LaunchOptions& options,
   }
   LocalProcesses processes(options);
   for (int i = 0; i < plan.num_processes; ++i) {
-    const int kept = i == 0 ? socket.get() : -1;
+    const int kept = i == 0 ? socket.fd() : -1;
     processes.start(plan, i, arguments, environment_of(plan, i, host, port, kept), kept);
   }
-  socket.reset();
+  socket = no_file();
   return processes.wait();
 }
 

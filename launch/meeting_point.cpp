@@ -9,8 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <memory>
+
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -68,9 +69,8 @@ std::optional<HostAndPort> host_and_port(std::string_view meeting_point) {
   std::string_view host = meeting_point.substr(0, colon);
   const std::string_view port = meeting_point.substr(colon + 1);
   HostAndPort out;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-  if (error != std::errc() || end != port.data() + port.size() || out.port == 0)
-    return std::nullopt;
+  out.port = number_of_text<uint16_t>(port).value_or(0);
+  if (out.port == 0) return std::nullopt;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return std::nullopt;
   out.host = host;

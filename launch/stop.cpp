@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/launch/stop.h>
 
 #include "base/machine/signals_blocked.h"
@@ -46,22 +47,9 @@ Waits& waits() {
   return *waits;
 }
 
-const char* name_of(int signal) {
-  switch (signal) {
-    case SIGINT:
-      return "SIGINT";
-    case SIGHUP:
-      return "SIGHUP";
-    case SIGUSR1:
-      return "SIGUSR1";
-    case SIGUSR2:
-      return "SIGUSR2";
-    case SIGXCPU:
-      return "SIGXCPU";
-    default:
-      return "SIGTERM";
-  }
-}
+constexpr EnumName<int> kSignalNames[] = {{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"},
+                                          {SIGHUP, "SIGHUP"},   {SIGUSR1, "SIGUSR1"},
+                                          {SIGUSR2, "SIGUSR2"}, {SIGXCPU, "SIGXCPU"}};
 
 // Ends the program when something has been waited for long enough since a request.
 class WaitWatcher {
@@ -111,7 +99,7 @@ class WaitWatcher {
   [[noreturn]] static void leave(const char* what) {
     const int signal = stop_signal();
     fmt::print(stderr, "{}: stopped by {} while it was {}\n", program_invocation_short_name,
-               name_of(signal), what);
+               name_of(kSignalNames, signal), what);
     std::_Exit(stop_exit_status(signal));
   }
 

@@ -206,24 +206,14 @@ void write_json(File& file, const Submission& submission) {
 
 void write_submission(const std::filesystem::path& path, const Submission& submission) {
   errors_only(path, [&] {
-    std::filesystem::path written = path;
-    written += ".tmp";
-    try {
-      File file = File::create(written);
-      write_json(file, submission);
-      file.sync();
-      file.close();
-      rename_durably(written, path);
-    } catch (const Error& error) {
-      std::error_code ignored;
-      std::filesystem::remove(written, ignored);
-      if (!error.context().path.empty()) throw;
-      throw error.within({.path = path.string()});
-    } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(written, ignored);
-      throw;
-    }
+    write_durably(path, [&](File& file) {
+      try {
+        write_json(file, submission);
+      } catch (const Error& error) {
+        if (!error.context().path.empty()) throw;
+        throw error.within({.path = path.string()});
+      }
+    });
   });
 }
 

@@ -46,7 +46,7 @@ Quaternion inverse(const Quaternion& q) {
 }
 
 bool is_rotation(const Quaternion& q) {
-  const double squared_length = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+  const double squared_length = squared_norm(q);
   return squared_length > 1e-12 && squared_length < 1e12;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -21,6 +20,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 
 namespace ffkit::pose {
 namespace {
@@ -164,9 +164,8 @@ std::string fact(const Manifest& manifest, const char* name) {
 std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const std::string text = fact(split.manifest(), kValidRootsFact);
   if (text.empty()) return {};
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || end != text.data() + text.size() || count < 0) {
+  const std::optional<int64_t> count = number_of_text<int64_t>(text);
+  if (!count || *count < 0) {
     throw dataset_error(split.path(), ErrorCode::corrupt,
                         "its manifest's '{}' is not a number; convert the set again",
                         kValidRootsFact);
@@ -312,30 +311,24 @@ std::string entry_of(const RootTruth& truth, const RootPerson& person, const Poi
                      python_number(person.score));
 }
 
+template <typename... T>
 [[noreturn]] void refuse_entry(const std::filesystem::path& file, size_t number,
-                               const std::string& what) {
-  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number, what);
+                               fmt::format_string<T...> what, T&&... values) {
+  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number,
+                 fmt::format(what, std::forward<T>(values)...));
 }
 
 // `count` numbers that are finite.
 std::vector<double> numbers_of_entry(const std::filesystem::path& file, size_t number,
                                      const Json& entry, const char* name, size_t count) {
   const Json& list = entry[name];
-  if (!list.is_array() || list.size() != count) {
-    refuse_entry(file, number,
-                 fmt::format("has a {} that is not a list of {} numbers", name, count));
+  if (!list.is_array() || list.size() != count ||
+      !std::all_of(list.begin(), list.end(), [](const Json& value) { return value.is_number(); })) {
+    refuse_entry(file, number, "has a {} that is not a list of {} numbers", name, count);
   }
-  std::vector<double> out;
-  for (const Json& value : list) {
-    if (!value.is_number()) {
-      refuse_entry(file, number,
-                   fmt::format("has a {} that is not a list of {} numbers", name, count));
-    }
-    out.push_back(value.get<double>());
-    if (!std::isfinite(out.back())) {
-      refuse_entry(file, number, fmt::format("has a {} that is not finite", name));
-    }
-  }
+  const auto out = list.get<std::vector<double>>();
+  if (!std::ranges::all_of(out, [](double value) { return std::isfinite(value); }))
+    refuse_entry(file, number, "has a {} that is not finite", name);
   return out;
 }
 
@@ -349,9 +342,8 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
     refuse_entry(file, number, "is not an object with image_id and root_cam");
   }
   if (!entry["image_id"].is_number_integer()) {
-    refuse_entry(
-        file, number,
-        fmt::format("has the image_id {}, which is not a whole number", entry["image_id"].dump()));
+    refuse_entry(file, number, "has the image_id {}, which is not a whole number",
+                 entry["image_id"].dump());
   }
   RootResult result{.image_id = entry["image_id"].get<int64_t>()};
   const std::vector<double> root = numbers_of_entry(file, number, entry, "root_cam", 3);
@@ -365,9 +357,8 @@ RootResult result_of_entry(const std::filesystem::path& file, size_t number, con
   }
   if (entry_has(entry, "score")) {
     if (!entry["score"].is_number() || !std::isfinite(entry["score"].get<double>())) {
-      refuse_entry(
-          file, number,
-          fmt::format("has the score {}, which is not a finite number", entry["score"].dump()));
+      refuse_entry(file, number, "has the score {}, which is not a finite number",
+                   entry["score"].dump());
     }
     result.score = entry["score"].get<double>();
   }
@@ -405,21 +396,7 @@ void write_root_results(const std::filesystem::path& path, const RootTruth& trut
     text += entry_of(truth, truth.persons.at(i), found[i]);
   }
   text += "]";
-  errors_only(path, [&] {
-    std::filesystem::path written = path;
-    written += ".tmp";
-    try {
-      File file = File::create(written);
-      file.write(std::as_bytes(std::span(text)));
-      file.sync();
-      file.close();
-      rename_durably(written, path);
-    } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(written, ignored);
-      throw;
-    }
-  });
+  errors_only(path, [&] { write_durably(path, text); });
 }
 
 std::vector<RootResult> read_root_results(const std::filesystem::path& path,
@@ -442,9 +419,8 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   for (size_t i = 0; i < entries.size(); ++i) {
     results.push_back(result_of_entry(path, i, entries[i]));
     if (pictures.contains(results.back().image_id)) continue;
-    refuse_entry(
-        path, i,
-        fmt::format("is of picture {}, of which the split has no person", results.back().image_id));
+    refuse_entry(path, i, "is of picture {}, of which the split has no person",
+                 results.back().image_id);
   }
   return results;
 }

@@ -1,9 +1,8 @@
-#include <charconv>
-
 #include <ffkit/base/option_names.h>
 #include <ffkit/text/token_data.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 
 namespace ffkit::text {
 namespace {
@@ -13,11 +12,7 @@ namespace fs = std::filesystem;
 // An option of the manifest that is a number; -1: it is missing or none.
 int64_t number_option(const Manifest& manifest, const char* name) {
   const auto found = manifest.options.find(name);
-  if (found == manifest.options.end()) return -1;
-  const std::string& text = found->second;
-  int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+  return found == manifest.options.end() ? -1 : number_of_text<int64_t>(found->second).value_or(-1);
 }
 
 // A tensor of one dimension, and of `dtype` where it is given; aligned to its numbers, as all

@@ -21,20 +21,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class MergingSink final : public TextSink {
+// The words of the pieces, each turned into tokens by merge(tables, word, ids).
+template <typename Merge>
+class WordSink final : public TextSink {
  public:
-  MergingSink(const Tokenizer::Tables& tables, std::vector<uint32_t>& ids)
-      : tables_(tables), ids_(ids) {}
+  WordSink(const Tokenizer::Tables& tables, std::vector<uint32_t>& ids, Merge merge)
+      : tables_(tables), ids_(ids), merge_(std::move(merge)) {}
 
   void add(std::string_view piece) override {
-    if (!tables_.splits_words) return merge_word(tables_, piece, ids_);
-    for (WordSplitter words(piece); !words.is_at_end();) merge_word(tables_, words.next(), ids_);
+    if (!tables_.splits_words) return merge_(tables_, piece, ids_);
+    for (WordSplitter words(piece); !words.is_at_end();) merge_(tables_, words.next(), ids_);
   }
   void add_token(uint32_t id) override { ids_.push_back(id); }
 
  private:
   const Tokenizer::Tables& tables_;
   std::vector<uint32_t>& ids_;
+  Merge merge_;
 };
 
 }  // namespace
@@ -88,7 +91,7 @@ void Tokenizer::encode(std::string_view text, std::vector<uint32_t>& ids,
                        SpecialTokens special) const {
   std::string valid;
   if (!tables_->keeps_bytes && !is_valid_utf8(text)) text = valid = with_replacements(text);
-  MergingSink sink(*tables_, ids);
+  WordSink sink(*tables_, ids, merge_word);
   cut_text(*tables_, text, sink, special);
 }
 
@@ -363,12 +366,9 @@ struct TokenEncoder::Cache {
     } else if (2 * num_words == slots.size()) {
       std::vector<Slot> old(2 * slots.size());
       old.swap(slots);
-      const size_t mask = slots.size() - 1;
       for (const Slot& slot : old) {
         if (slot.num_bytes == 0) continue;
-        size_t i = slot.hash & mask;
-        while (slots[i].num_bytes != 0) i = (i + 1) & mask;
-        slots[i] = slot;
+        find(std::string_view(bytes).substr(slot.bytes_begin, slot.num_bytes), slot.hash) = slot;
       }
     }
     find(word, hash) = {hash, static_cast<uint32_t>(bytes.size()),
@@ -378,6 +378,20 @@ struct TokenEncoder::Cache {
     ids.insert(ids.end(), tokens.begin(), tokens.end());
     ++num_words;
   }
+
+  // As merge_word(), with words whose tokens are known or get known.
+  void merge(const Tokenizer::Tables& tables, std::string_view word, std::vector<uint32_t>& out) {
+    if (word.size() > kMaxWordBytes) return merge_word(tables, word, out);
+    const uint64_t hash = hash_of_word(word);
+    if (const Slot& slot = find(word, hash); slot.num_bytes != 0) {
+      const uint32_t* known = ids.data() + slot.ids_begin;
+      out.insert(out.end(), known, known + slot.num_ids);
+      return;
+    }
+    const size_t before = out.size();
+    merge_word(tables, word, out);
+    add(word, hash, std::span(out).subspan(before));
+  }
 };
 
 TokenEncoder::TokenEncoder(Tokenizer tokenizer)
@@ -386,44 +400,12 @@ TokenEncoder::~TokenEncoder() = default;
 TokenEncoder::TokenEncoder(TokenEncoder&&) noexcept = default;
 TokenEncoder& TokenEncoder::operator=(TokenEncoder&&) noexcept = default;
 
-// Words of a piece, of which the cache knows the tokens or gets to know them.
-class TokenEncoder::Sink final : public TextSink {
- public:
-  Sink(const Tokenizer::Tables& tables, Cache& cache, std::vector<uint32_t>& ids)
-      : tables_(tables), cache_(cache), ids_(ids) {}
-
-  void add(std::string_view piece) override {
-    if (!tables_.splits_words) return add_word(piece);
-    for (WordSplitter words(piece); !words.is_at_end();) add_word(words.next());
-  }
-  void add_token(uint32_t id) override { ids_.push_back(id); }
-
- private:
-  void add_word(std::string_view word) {
-    if (word.size() > kMaxWordBytes) return merge_word(tables_, word, ids_);
-    const uint64_t hash = hash_of_word(word);
-    const Cache::Slot& slot = cache_.find(word, hash);
-    if (slot.num_bytes != 0) {
-      const uint32_t* known = cache_.ids.data() + slot.ids_begin;
-      ids_.insert(ids_.end(), known, known + slot.num_ids);
-      return;
-    }
-    const size_t before = ids_.size();
-    merge_word(tables_, word, ids_);
-    cache_.add(word, hash, std::span(ids_).subspan(before));
-  }
-
-  const Tokenizer::Tables& tables_;
-  Cache& cache_;
-  std::vector<uint32_t>& ids_;
-};
-
 void TokenEncoder::encode(std::string_view text, std::vector<uint32_t>& ids) {
   const Tokenizer::Tables& tables = *tokenizer_.tables_;
   if (tables.keeps_bytes) return merge_word(tables, text, ids);
   std::string valid;
   if (!is_valid_utf8(text)) text = valid = with_replacements(text);
-  Sink sink(tables, *cache_, ids);
+  WordSink sink(tables, ids, [this](auto&&... word) { cache_->merge(word...); });
   cut_text(tables, text, sink);
 }
 

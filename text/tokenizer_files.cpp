@@ -68,16 +68,19 @@ void check_unknown(const Json& model, const Tables& tables, const fs::path& path
   }
 }
 
+// The text of a token of `vocab`: those of the model may be bytes that are no UTF-8.
+std::string quoted_token(const Tables& tables, size_t id) {
+  const bool is_text = tables.is_special[id] || tables.is_only_added[id];
+  return Json(is_text ? tables.tokens[id] : text_of_bytes(tables.tokens[id])).dump();
+}
+
 // The template that puts the same tokens around a document.
 std::string post_processor_json(const Tables& tables) {
   if (tables.before.empty() && tables.after.empty()) return "null";
   std::string single, pair, known;
   const auto add = [&](const std::vector<uint32_t>& ids) {
     for (const uint32_t id : ids) {
-      // A token of the model may be bytes that are no UTF-8.
-      const bool is_text = tables.is_special[id] || tables.is_only_added[id];
-      const std::string name =
-          Json(is_text ? tables.tokens[id] : text_of_bytes(tables.tokens[id])).dump();
+      const std::string name = quoted_token(tables, id);
       single += fmt::format("{{\"SpecialToken\":{{\"id\":{},\"type_id\":0}}}},", name);
       const std::string entry =
           fmt::format("{0}:{{\"id\":{0},\"ids\":[{1}],\"tokens\":[{0}]}}", name, id);
@@ -141,29 +144,24 @@ Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
 
 std::string to_tokenizer_json(const Tables& tables) {
   // By hand: nlohmann's ordered_json looks at all keys to add one.
-  const auto quoted = [](const std::string& text) { return Json(text).dump(); };
   std::string added, vocabulary, merges;
   const bool matches_added = tables.matches_added();
   for (const AddedToken& token : tables.added) {
     if (matches_added) added += (added.empty() ? "" : ",") + added_token_json(token);
   }
   for (size_t id = 0; id < tables.tokens.size(); ++id) {
-    const bool is_special = tables.is_special[id];
-    const std::string name =
-        quoted(is_special || tables.is_only_added[id] ? tables.tokens[id]
-                                                      : text_of_bytes(tables.tokens[id]));
-    if (is_special && !matches_added) {
+    if (tables.is_special[id] && !matches_added) {
       added += (added.empty() ? "" : ",") + added_token_json(stored_special(tables, id));
     }
     // Special tokens are among the others, as they always were. Where words are looked up, no added
     // token may be.
     if (tables.is_only_added[id] && (matches_added || tables.ignores_merges)) continue;
-    vocabulary += fmt::format("{}{}:{}", vocabulary.empty() ? "" : ",", name, id);
+    vocabulary +=
+        fmt::format("{}{}:{}", vocabulary.empty() ? "" : ",", quoted_token(tables, id), id);
   }
   for (const auto& [left, right] : tables.merges) {
-    merges += fmt::format("{}[{},{}]", merges.empty() ? "" : ",",
-                          quoted(text_of_bytes(tables.tokens[left])),
-                          quoted(text_of_bytes(tables.tokens[right])));
+    merges += fmt::format("{}[{},{}]", merges.empty() ? "" : ",", quoted_token(tables, left),
+                          quoted_token(tables, right));
   }
   const std::string byte_level = fmt::format(
       "{{\"type\":\"ByteLevel\",\"add_prefix_space\":{},\"trim_offsets\":true,\"use_regex\":{}}}",
@@ -185,9 +183,6 @@ std::string to_tokenizer_json(const Tables& tables) {
 // vocab.json + merges.txt, encoder.json + vocab.bpe, and tokenizer.json.
 
 namespace {
-
-using Json = nlohmann::json;
-using Tables = Tokenizer::Tables;
 
 // What lies beside a vocabulary and its merges and changes what they say.
 bool adds_prefix_space(const fs::path& folder) {

@@ -13,6 +13,10 @@
 #include "base/printable.h"
 
 namespace ffkit::text {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
 namespace {
 
 // Bytes that stand for themselves: '!' .. '~', U+00A1 .. U+00AC, U+00AE .. U+00FF.
@@ -185,13 +189,6 @@ void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& 
     }
   }
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-}  // namespace
 
 const Json& member(const Json& object, const char* name) {
   static const Json kNull;

@@ -38,8 +38,7 @@ void CheckpointWriter::wait() {
 namespace fs = std::filesystem;
 
 void GoodCheckpoint::resumed(const fs::path& path, int64_t steps) {
-  last_ = path;
-  last_steps_ = steps;
+  written(path, steps);
   is_own_ = false;
 }
 

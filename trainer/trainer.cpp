@@ -60,13 +60,7 @@ std::optional<WorkDir> open_work_dir(Communicator& communicator, const fs::path&
 }
 
 // Until the first step a run that is asked to stop has nothing to lose.
-class GettingReady {
- public:
-  void end() { waiting_.reset(); }
-
- private:
-  std::optional<Waiting> waiting_{std::in_place, "getting ready", Waiting::kNothingToLose};
-};
+using GettingReady = std::optional<Waiting>;
 
 // Before the run's loaders end, also where the run fails.
 struct AtEnd {
@@ -103,7 +97,7 @@ TrainSummary run(const TrainOptions& given, const RunStart& start, const Progres
   }
   const std::optional<WorkDir> work_dir =
       open_work_dir(communicator, options.work_dir, start, output);
-  getting_ready.end();
+  getting_ready.reset();
   const TrainSummary s = training.run(work_dir);
   if (communicator.rank() != 0) return s;
   const TaskEntry& task = TaskRegistry::instance().find(options.task_name());
@@ -211,7 +205,7 @@ TrainSummary train(const TrainOptions& given, const ProgressOutput& output,
                    const ProcessPlace& place) {
   return with_torch_errors([&] {
     validate(given);
-    GettingReady getting_ready;
+    GettingReady getting_ready(std::in_place, "getting ready", Waiting::kNothingToLose);
     const TrainOptions options = with_task(given);
     check_weights_key(options);
     Communicator communicator(place, prepare_device(options, place));
@@ -230,7 +224,7 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
                    const ResumeOptions& resume) {
   return with_torch_errors([&] {
     if (!resume.given) validate(given);
-    GettingReady getting_ready;
+    GettingReady getting_ready(std::in_place, "getting ready", Waiting::kNothingToLose);
     const TrainOptions options = with_task(given);
     const bool may_begin = !checkpoint;
     if (may_begin && options.work_dir.empty()) {

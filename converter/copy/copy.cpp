@@ -129,10 +129,9 @@ std::optional<std::string> report_at(const Place& folder) {
 CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
   const fs::path& from = place.path();
   if (!place.is_in_store() && !fs::is_directory(from)) {
-    throw Error(ErrorCode::not_found, "there is no such folder",
-                {.path = from.string(),
-                 .subject = ErrorSubject::dataset,
-                 .remedy = "give the folder of a data set, or of one of its splits"});
+    throw error_at(from, ErrorCode::not_found, "there is no such folder")
+        .with_subject(ErrorSubject::dataset)
+        .with_remedy("give the folder of a data set, or of one of its splits");
   }
   refuse_unfinished(from);
   CopyPlan plan;
@@ -255,8 +254,7 @@ class CopyMarker {
     lock_ = FileLock(open_descriptor(marker, O_RDWR | O_NOFOLLOW));
     if (!lock_.is_open()) {
       if (errno == ENOENT) return false;
-      throw Error(ErrorCode::io, "cannot be opened",
-                  {.path = marker.string(), .errno_value = errno});
+      throw io_error_at(marker, "cannot be opened", errno);
     }
     const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
     if (!hold.is_taken) {
@@ -389,11 +387,10 @@ class ShardCopies {
     if (found->second == task.shard->file_bytes && is_listed_shard(target, *task.shard)) {
       return true;
     }
-    throw Error(ErrorCode::invalid_argument,
-                "exists already, and is not the shard that would be copied",
-                {.path = target.place.shown(),
-                 .subject = ErrorSubject::destination,
-                 .remedy = "remove it, or give another place"});
+    throw error_at(target.place.shown(), ErrorCode::invalid_argument,
+                   "exists already, and is not the shard that would be copied")
+        .with_subject(ErrorSubject::destination)
+        .with_remedy("remove it, or give another place");
   }
 
   const Place& from_;

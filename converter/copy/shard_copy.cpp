@@ -10,6 +10,7 @@
 #include <ffkit/base/crc32c.h>
 #include <ffkit/format/shard_reader.h>
 
+#include "base/make_error.h"
 #include "format/dataset/dataset_files.h"
 #include "format/reader/open_shards.h"
 #include "input/cancel.h"
@@ -115,17 +116,15 @@ ShardReader open_checked(std::shared_ptr<const RandomReader> reader, const Manif
   ShardReader shard = reader_of(open_shard_file(std::move(reader), {}), {});
   const std::string difference = shard_difference(shard.facts(), shard.schema(), listed, schema);
   if (!difference.empty()) {
-    throw Error(ErrorCode::corrupt, difference,
-                {.path = path,
-                 .subject = ErrorSubject::shard,
-                 .remedy = "copy or convert the data set again"});
+    throw error_at(path, ErrorCode::corrupt, difference)
+        .with_subject(ErrorSubject::shard)
+        .with_remedy("copy or convert the data set again");
   }
   if (shard.facts().version == 1) {
-    throw Error(ErrorCode::unsupported,
-                "is an FFRecord v1 file, which cannot be checked in passing",
-                {.path = path,
-                 .subject = ErrorSubject::shard,
-                 .remedy = "convert it with 'ffconvert v1', or copy it with the store's tool"});
+    throw error_at(path, ErrorCode::unsupported,
+                   "is an FFRecord v1 file, which cannot be checked in passing")
+        .with_subject(ErrorSubject::shard)
+        .with_remedy("convert it with 'ffconvert v1', or copy it with the store's tool");
   }
   return shard;
 }

@@ -40,15 +40,13 @@ GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
   take_over(open_first(GroupSize(options)));
   const bool is_shuffled =
       options.order == Order::shuffle && std::ranges::any_of(infos_, &SourceSplit::is_training);
-  notes_.push_back(fmt::format(
-      "{}: its files are converted in groups of {}, one group after the other; the fields are "
-      "those "
-      "that the first files have{}",
-      shown_place(path_),
-      *options.by_files > 0
-          ? std::to_string(*options.by_files)
-          : fmt::format("about {} MB", GroupSize(options).num_bytes() / 1'000'000),
-      is_shuffled ? "; the files are shuffled, and the samples within each group" : ""));
+  add_note(notes_, shown_place(path_),
+           "its files are converted in groups of {}, one group after the other; the fields are "
+           "those that the first files have{}",
+           *options.by_files > 0
+               ? std::to_string(*options.by_files)
+               : fmt::format("about {} MB", GroupSize(options).num_bytes() / 1'000'000),
+           is_shuffled ? "; the files are shuffled, and the samples within each group" : "");
 }
 
 GroupOfFiles GroupedSource::group_of(size_t split, std::span<const int64_t> files) const {

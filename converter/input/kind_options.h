@@ -28,11 +28,19 @@ Options set_by(Options options, const SourceArguments& arguments) {
   return options;
 }
 
+// By describe(Options&, OptionTable&), where there is one: a member of that name hides it.
+template <typename Options>
+void describe_options(Options& options, OptionTable& table) {
+  if constexpr (requires { describe(options, table); }) describe(options, table);
+}
+
 // `kOpen`(path, Options) opens the source. `kFiles`(path, Options): its files, where some of them
 // will do.
 template <typename Options, auto kOpen, auto kFiles = nullptr>
 class KindOptions : public SourceOptions {
  public:
+  void describe(OptionTable& table) override { describe_options(options_, table); }
+
   std::unique_ptr<Source> open(const SourceArguments& arguments) const override {
     return kOpen(arguments.path, set_by(options_, arguments));
   }

@@ -1,9 +1,12 @@
-// ListedSource: a source that keeps what its constructor listed.
+// ListedSource: a source that keeps what its constructor listed. ListedPictures: one that stores
+// pictures.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include <ffkit/converter/image_storage.h>
 #include <ffkit/converter/source.h>
 
 namespace ffkit {
@@ -24,6 +27,19 @@ class ListedSource : public Source {
   std::vector<std::string> class_names_;
   std::vector<ClassId> class_ids_;
   std::vector<std::string> notes_;
+};
+
+class ListedPictures : public ListedSource {
+ public:
+  std::map<std::string, std::string> options() const override {
+    return manifest_options(storer_.storage());
+  }
+  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
+
+ protected:
+  explicit ListedPictures(const ImageStorage& storage) : storer_(storage) {}
+
+  const ImageStorer storer_;
 };
 
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 #include <ffkit/converter/options.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "launch/job_place.h"
 
 namespace ffkit {
@@ -35,10 +36,7 @@ ConvertPart parse_part(std::string_view text) {
 
 int64_t parse_by_files(std::string_view text) {
   if (text == kAutomatic) return 0;
-  int64_t num_files = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, num_files);
-  if (error == std::errc{} && last == end && num_files >= 1) return num_files;
+  if (const auto num_files = number_of_text<int64_t>(text); num_files >= 1) return *num_files;
   throw error_of(ErrorCode::invalid_argument,
                  "the files of a group are '{}'; give a number from 1 on, or {}", text, kAutomatic);
 }

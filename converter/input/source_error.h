@@ -1,9 +1,11 @@
-// Errors about data that are converted, as a whole: a listing, an archive, an annotation file. Who
-// reads samples says of them that they are about the sample.
+// Errors and notes about data that are converted, as a whole: a listing, an archive, an annotation
+// file. Who reads samples says of them that they are about the sample.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/make_error.h"
 #include "converter/places/place.h"
@@ -25,6 +27,13 @@ Error source_error(const fs::path& path, ErrorCode code, fmt::format_string<Firs
 }
 inline Error source_io_error(const fs::path& path, const std::string& message, int errno_value) {
   return io_error_at(shown_place(path), message, errno_value).with_subject(ErrorSubject::source);
+}
+
+// A sentence of Source::notes(): "<where>: <sentence>".
+template <typename... Args>
+void add_note(std::vector<std::string>& notes, const std::string& where,
+              fmt::format_string<Args...> sentence, Args&&... args) {
+  notes.push_back(fmt::format("{}: {}", where, fmt::format(sentence, std::forward<Args>(args)...)));
 }
 
 // Of files without a sample. A group of files may be such (ConvertOptions::by_files).

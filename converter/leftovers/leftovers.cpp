@@ -67,10 +67,9 @@ class Search {
     LookedAt top = look_at(place_, nullptr);
     const Listing listing = store_->list(place_, /*recursive=*/false);
     if (top.objects.empty() && listing.folders.empty()) {
-      throw Error(ErrorCode::not_found, "there is nothing",
-                  {.path = Place(place_).shown(),
-                   .subject = ErrorSubject::dataset,
-                   .remedy = "give the folder of a data set, or of a split"});
+      throw error_at(Place(place_).shown(), ErrorCode::not_found, "there is nothing")
+          .with_subject(ErrorSubject::dataset)
+          .with_remedy("give the folder of a data set, or of a split");
     }
     add_files(top);
     folders_.push_back(top);

@@ -28,12 +28,10 @@ fs::path comparable(const fs::path& path) {
 }
 
 Error not_enough_memory(const fs::path& place) {
-  return {ErrorCode::io,
-          "there is not enough memory",
-          {.path = place.string(),
-           .remedy = fmt::format("raise the limit on it (ulimit -v, the container's), or give "
-                                 "fewer {}",
-                                 option_name("num_threads"))}};
+  return error_at(place, ErrorCode::io, "there is not enough memory")
+      .with_remedy(fmt::format("raise the limit on it (ulimit -v, the container's), or give "
+                               "fewer {}",
+                               option_name("num_threads")));
 }
 
 }  // namespace
@@ -42,10 +40,9 @@ void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::pat
   const fs::path canonical = comparable(destination);
   for (const fs::path& root : roots) {
     if (is_inside(canonical, comparable(root))) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("is inside '{}', which is being converted; give a folder outside",
-                              root.string()),
-                  {.path = destination.string()});
+      throw error_at(destination, ErrorCode::invalid_argument,
+                     "is inside '{}', which is being converted; give a folder outside",
+                     root.string());
     }
   }
 }
@@ -61,11 +58,10 @@ int64_t free_space(const fs::path& folder) {
 void require_free_space(int64_t num_bytes, const fs::path& folder) {
   const int64_t num_free = free_space(folder);
   if (num_bytes > num_free) {
-    throw Error(ErrorCode::io,
-                fmt::format("the disk is too small: {} MB are needed and {} MB are free; free some "
-                            "space or give a folder on another disk",
-                            num_bytes / 1'000'000, num_free / 1'000'000),
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::io,
+                   "the disk is too small: {} MB are needed and {} MB are free; free some "
+                   "space or give a folder on another disk",
+                   num_bytes / 1'000'000, num_free / 1'000'000);
   }
 }
 
@@ -84,17 +80,12 @@ Error current_error(const fs::path& place) {
     if (error.code() != std::errc::resource_unavailable_try_again) {
       const bool is_errno = error.code().category() == std::generic_category() ||
                             error.code().category() == std::system_category();
-      return {ErrorCode::io,
-              error.what(),
-              {.path = place.string(), .errno_value = is_errno ? error.code().value() : 0}};
+      return io_error_at(place, error.what(), is_errno ? error.code().value() : 0);
     }
-    return {ErrorCode::io,
-            "a thread cannot be started",
-            {.path = place.string(),
-             .errno_value = error.code().value(),
-             .remedy = fmt::format("raise the limit on processes (ulimit -u, the container's) or "
-                                   "on memory (ulimit -v), or give fewer {}",
-                                   option_name("num_threads"))}};
+    return io_error_at(place, "a thread cannot be started", error.code().value())
+        .with_remedy(fmt::format("raise the limit on processes (ulimit -u, the container's) or "
+                                 "on memory (ulimit -v), or give fewer {}",
+                                 option_name("num_threads")));
   } catch (const std::bad_alloc&) {
     return not_enough_memory(place);
   } catch (const std::exception& error) {

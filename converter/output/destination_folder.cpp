@@ -16,15 +16,12 @@
 
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
+#include "base/make_error.h"
 #include "output/destination.h"
 #include "output/own_names.h"
 
 namespace ffkit {
 namespace {
-
-[[noreturn]] void io_error(const char* message, const fs::path& path, int error) {
-  throw Error(ErrorCode::io, message, {.path = path.string(), .errno_value = error});
-}
 
 bool holds_marker(const fs::path& folder) {
   return fs::exists(fs::symlink_status(folder / kUnfinishedMarker));
@@ -99,8 +96,8 @@ class DestinationFolder : public Destination {
       }
     } catch (const fs::filesystem_error& error) {
       give_back();
-      io_error("cannot be prepared", error.path1().empty() ? folder_ : error.path1(),
-               error.code().value());
+      throw io_error_at(error.path1().empty() ? folder_ : error.path1(), "cannot be prepared",
+                        error.code().value());
     } catch (...) {
       give_back();
       throw;
@@ -133,10 +130,10 @@ class DestinationFolder : public Destination {
     // In this order: a marker without a plan would vouch for any conversion.
     if (::pwrite(marker_.fd(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
         ::ftruncate(marker_.fd(), static_cast<off_t>(text.size())) != 0) {
-      io_error("cannot be written", marker, errno);
+      throw io_error_at(marker, "cannot be written", errno);
     }
     if (::fsync(marker_.fd()) == 0) return;
-    if (!has_no_fsync(errno)) io_error("fsync failed", marker, errno);
+    if (!has_no_fsync(errno)) throw io_error_at(marker, "fsync failed", errno);
     const int error = errno;
     if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
       claim_.note(
@@ -153,7 +150,7 @@ class DestinationFolder : public Destination {
     }
     sync_folder(folder_);
     const fs::path marker = folder_ / kUnfinishedMarker;
-    if (::unlink(marker.c_str()) != 0) io_error("cannot be removed", marker, errno);
+    if (::unlink(marker.c_str()) != 0) throw io_error_at(marker, "cannot be removed", errno);
     is_claimed_ = false;
     marker_.close();
     claim_file_.release();
@@ -215,7 +212,7 @@ class DestinationFolder : public Destination {
       made_marker_ = marker_.is_open();
       if (!made_marker_ && errno == EEXIST) return false;
     }
-    if (!marker_.is_open()) io_error("cannot be created", marker, errno);
+    if (!marker_.is_open()) throw io_error_at(marker, "cannot be created", errno);
     FolderHold hold;
     try {
       hold = hold_folder(folder_, FileLock::Mode::exclusive, marker_, claim_file_);
@@ -240,10 +237,9 @@ class DestinationFolder : public Destination {
   }
 
   void refuse_user(const ClaimFile::User& user) const {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} is writing to this folder; wait for it or give another folder{}",
-                            in_use_by(user, "another conversion"), remedy_for(user)),
-                {.path = folder_.string()});
+    throw error_at(folder_, ErrorCode::invalid_argument,
+                   "{} is writing to this folder; wait for it or give another folder{}",
+                   in_use_by(user, "another conversion"), remedy_for(user));
   }
 
   // With the lock: looks at what is there, and removes it where that is wanted.
@@ -277,7 +273,7 @@ class DestinationFolder : public Destination {
     // A disk that fails, rather than one that knows no renames.
     constexpr std::array kFaults = {EIO, ENOSPC, EDQUOT, EROFS, ESTALE, ETIMEDOUT, ENOMEM};
     if (std::ranges::find(kFaults, error) != kFaults.end()) {
-      io_error("cannot be renamed", before, error);
+      throw io_error_at(before, "cannot be renamed", error);
     }
     throw Error(
         ErrorCode::unsupported,
@@ -358,8 +354,7 @@ void require_usable_folder(const fs::path& folder, Destination::Kind kind) {
   refuse_dangling_destination(folder);
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) {
-    throw Error(ErrorCode::invalid_argument, "exists and is not a folder",
-                {.path = folder.string()});
+    throw error_at(folder, ErrorCode::invalid_argument, "exists and is not a folder");
   }
   if (holds_marker(folder) || holds_nothing(folder)) return;
   throw folder_is_used(folder, kind);

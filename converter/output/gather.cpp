@@ -11,6 +11,7 @@
 #include <ffkit/base/crc32c.h>
 
 #include "base/file/file.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 #include "output/make_shards.h"
 #include "output/own_names.h"
@@ -92,10 +93,7 @@ class Gatherer : public PackSink {
       }
     }
     if (fd >= 0 && ::close(fd) != 0 && error == 0) error = errno;
-    if (error != 0) {
-      throw Error(ErrorCode::io, "cannot be written",
-                  {.path = path.string(), .errno_value = error});
-    }
+    if (error != 0) throw io_error_at(path, "cannot be written", error);
   }
 
   const Source& source_;
@@ -113,10 +111,9 @@ struct GatheredSample {
 };
 
 [[noreturn]] void changed(const fs::path& path) {
-  throw Error(ErrorCode::corrupt, "was changed or damaged since it was written",
-              {.path = path.string(),
-               .subject = ErrorSubject::destination,
-               .remedy = fmt::format("run without {} to start over", option_on("resume"))});
+  throw error_at(path, ErrorCode::corrupt, "was changed or damaged since it was written")
+      .with_subject(ErrorSubject::destination)
+      .with_remedy(fmt::format("run without {} to start over", option_on("resume")));
 }
 
 // The samples of a gather file's `bytes`, in record order.
@@ -186,9 +183,7 @@ PackProgress gather(const Source& source, const SplitPlan& plan, std::span<const
   const int fd = open_descriptor(folder, O_RDONLY);
   const int error = fd < 0 || ::syncfs(fd) != 0 ? errno : 0;
   if (fd >= 0) ::close(fd);
-  if (error != 0) {
-    throw Error(ErrorCode::io, "cannot be synced", {.path = folder.string(), .errno_value = error});
-  }
+  if (error != 0) throw io_error_at(folder, "cannot be synced", error);
   write_durably(state_path(folder), "gathered\n");
   return progress;
 }

@@ -15,6 +15,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/file/file.h"
+#include "base/make_error.h"
 #include "input/cancel.h"
 #include "output/destination_checks.h"
 #include "storage/addresses/place.h"
@@ -84,13 +85,12 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
   }
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {
-    throw Error(
-        ErrorCode::io,
-        fmt::format("split '{}' is shuffled through temporary files, which take {} MB for "
-                    "a while with its shards, and {} MB are free; make room, or keep the "
-                    "order with {}",
-                    plan.manifest.split, needed / 1'000'000, num_free / 1'000'000, in_order),
-        {.path = folder.string(), .subject = ErrorSubject::destination});
+    throw error_at(folder, ErrorCode::io,
+                   "split '{}' is shuffled through temporary files, which take {} MB for "
+                   "a while with its shards, and {} MB are free; make room, or keep the "
+                   "order with {}",
+                   plan.manifest.split, needed / 1'000'000, num_free / 1'000'000, in_order)
+        .with_subject(ErrorSubject::destination);
   }
   note(options,
        fmt::format("{}: read once, front to back, and shuffled through files beside the shards",

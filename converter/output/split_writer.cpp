@@ -9,6 +9,7 @@
 #include <ffkit/format/shard_reader.h>
 
 #include "base/machine/wait_check.h"
+#include "base/make_error.h"
 #include "output/own_names.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
@@ -34,10 +35,7 @@ SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path f
   }
   std::error_code error;
   fs::create_directory(folder_, error);
-  if (error) {
-    throw Error(ErrorCode::io, "cannot create the folder",
-                {.path = folder_.string(), .errno_value = error.value()});
-  }
+  require_done(error, folder_, "cannot create the folder");
 }
 
 SplitWriter::~SplitWriter() {

@@ -1,11 +1,11 @@
 #include "places/brace_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "places/place.h"
 #include "storage/addresses/place.h"
 
@@ -24,11 +24,8 @@ constexpr size_t kMostNames = 1'000'000;
 
 std::optional<int64_t> whole_number(std::string_view text) {
   constexpr size_t kMostDigits = 15;
-  int64_t number = 0;
-  if (text.empty() || text.size() > kMostDigits || text.front() == '-') return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  if (text.size() > kMostDigits || text.starts_with('-')) return std::nullopt;
+  return number_of_text<int64_t>(text);
 }
 
 std::vector<std::string> names_in(std::string_view list) {

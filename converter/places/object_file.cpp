@@ -38,11 +38,10 @@ ObjectFile::ObjectFile(const std::filesystem::path& address, const PlacedObject&
     : address_(address.native()), store_(store_of(address_)), listed_(listed) {}
 
 void ObjectFile::throw_changed(const std::string& how) const {
-  throw Error(
-      ErrorCode::not_found,
-      fmt::format("has changed since it was listed{}{}; convert it when no program writes to it",
-                  how.empty() ? "" : ": ", how),
-      {.path = shown_address(address_), .subject = ErrorSubject::source});
+  throw error_at(shown_address(address_), ErrorCode::not_found,
+                 "has changed since it was listed{}{}; convert it when no program writes to it",
+                 how.empty() ? "" : ": ", how)
+      .with_subject(ErrorSubject::source);
 }
 
 std::string ObjectFile::known_version() const {

@@ -340,11 +340,10 @@ class Choice {
                        some_ids(missing)));
     }
     if (!shared.empty()) {
-      note(
-          fmt::format("warning: {}: {} of {} ids {} of several samples, {} in all, which are all "
-                      "taken: {}",
-                      list_.name, shared.size(), list_.ids.size(),
-                      shared.size() == 1 ? "is that" : "are those", num_sharing, some_ids(shared)));
+      note(fmt::format(
+          "warning: {}: {} of {} ids {} of several samples, {} in all, which are all taken: {}",
+          list_.name, shared.size(), list_.ids.size(), shared.size() == 1 ? "is that" : "are those",
+          num_sharing, some_ids(shared)));
     }
   }
 
@@ -363,8 +362,7 @@ std::vector<std::string> lines_of(std::string_view text, IdList& list) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());
-    list.notes.push_back(
-        fmt::format("{}: begins with a byte order mark, which is left out", list.name));
+    add_note(list.notes, list.name, "begins with a byte order mark, which is left out");
   }
   std::vector<std::string> lines;
   int64_t num_returns = 0;
@@ -378,9 +376,8 @@ std::vector<std::string> lines_of(std::string_view text, IdList& list) {
     if (!line.empty()) lines.emplace_back(line);
   }
   if (num_returns > 0) {
-    list.notes.push_back(
-        fmt::format("{}: {} with \\r\\n; the \\r is not part of the ids", list.name,
-                    num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns)));
+    add_note(list.notes, list.name, "{} with \\r\\n; the \\r is not part of the ids",
+             num_returns == 1 ? "1 line ends" : fmt::format("{} lines end", num_returns));
   }
   return lines;
 }
@@ -403,10 +400,10 @@ void sort_ids(IdList& list) {
     if (repeated.empty() || repeated.back() != list.ids[i]) repeated.emplace_back(list.ids[i]);
   }
   if (!repeated.empty()) {
-    list.notes.push_back(fmt::format(
-        "{}: {} more than once, and {}: {}", list.name,
+    add_note(
+        list.notes, list.name, "{} more than once, and {}: {}",
         repeated.size() == 1 ? "1 id is there" : fmt::format("{} ids are there", repeated.size()),
-        repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated)));
+        repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated));
   }
   list.ids.erase(std::unique(list.ids.begin(), list.ids.end()), list.ids.end());
 }

@@ -136,13 +136,46 @@ class PictureCheck {
  public:
   // What is wrong with pictures of a record that is whole, one sentence a picture that names its
   // field; empty when nothing is. Throws what ShardReader::read() throws.
-  std::vector<std::string> check(const ShardReader& shard, int64_t record);
+  std::vector<std::string> check(const ShardReader& shard, int64_t index) {
+    std::vector<std::string> problems;
+    const Schema& schema = shard.schema();
+    const RecordView record(schema, shard.read(index, buffer_, unpacker_));
+    const auto check_one = [&](const std::string& name, std::span<const std::byte> image) {
+      try {
+        check_picture(image);
+      } catch (const Error& error) {
+        problems.push_back(fmt::format("{}: {}", name, error.text(OptionStyle::command_line)));
+      }
+    };
+    for (size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      if (record.is_null(i)) continue;
+      if (field.type == FieldType::image) {
+        check_one(fmt::format("field '{}'", field.name), record.bytes(i));
+      } else if (field.type == FieldType::list && field.item == FieldType::image) {
+        const ListView images = record.list(i);
+        for (size_t k = 0; k < images.size(); ++k) {
+          check_one(fmt::format("item {} of field '{}'", k, field.name), images.bytes(k));
+        }
+      }
+    }
+    return problems;
+  }
 
   int64_t num_pictures() const { return num_pictures_; }
   int64_t num_dct_pictures() const { return num_dct_pictures_; }
 
  private:
-  void check_picture(std::span<const std::byte> image);
+  void check_picture(std::span<const std::byte> image) {
+    ++num_pictures_;
+    const RgbView pixels = decoder_.decode(image);
+    if (!is_dct_picture(image)) return;
+    ++num_dct_pictures_;
+    transcoder_.decode_to_jpeg(image, jpeg_);
+    if (!is_equal(pixels, jpeg_decoder_.decode(jpeg_))) {
+      throw Error(ErrorCode::corrupt, "the JPEG that is made of its dct code has other pixels");
+    }
+  }
 
   RecordUnpacker unpacker_;
   std::vector<std::byte> buffer_;
@@ -153,43 +186,6 @@ class PictureCheck {
   int64_t num_pictures_ = 0;
   int64_t num_dct_pictures_ = 0;
 };
-
-std::vector<std::string> PictureCheck::check(const ShardReader& shard, int64_t index) {
-  std::vector<std::string> problems;
-  const Schema& schema = shard.schema();
-  const RecordView record(schema, shard.read(index, buffer_, unpacker_));
-  const auto check_one = [&](const std::string& name, std::span<const std::byte> image) {
-    try {
-      check_picture(image);
-    } catch (const Error& error) {
-      problems.push_back(fmt::format("{}: {}", name, error.text(OptionStyle::command_line)));
-    }
-  };
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    const Field& field = schema.fields[i];
-    if (record.is_null(i)) continue;
-    if (field.type == FieldType::image) {
-      check_one(fmt::format("field '{}'", field.name), record.bytes(i));
-    } else if (field.type == FieldType::list && field.item == FieldType::image) {
-      const ListView images = record.list(i);
-      for (size_t k = 0; k < images.size(); ++k) {
-        check_one(fmt::format("item {} of field '{}'", k, field.name), images.bytes(k));
-      }
-    }
-  }
-  return problems;
-}
-
-void PictureCheck::check_picture(std::span<const std::byte> image) {
-  ++num_pictures_;
-  const RgbView pixels = decoder_.decode(image);
-  if (!is_dct_picture(image)) return;
-  ++num_dct_pictures_;
-  transcoder_.decode_to_jpeg(image, jpeg_);
-  if (!is_equal(pixels, jpeg_decoder_.decode(jpeg_))) {
-    throw Error(ErrorCode::corrupt, "the JPEG that is made of its dct code has other pixels");
-  }
-}
 
 ShardProblem problem_of(const Error& error, const std::filesystem::path& file) {
   const bool names_file = !error.context().path.empty();

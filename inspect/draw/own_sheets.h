@@ -46,9 +46,12 @@ class PersonResults {
   // true one; lines below say how far before the camera they are. `json` gets root, found_root (X,
   // Y, Z before the camera) and distance, in the set's unit; null where the truth is not known.
   virtual void add(int64_t record, SheetEntry& entry, nlohmann::ordered_json& json) const = 0;
+  // How far the found root is from the true one, in the set's unit; NaN where that is not known.
+  [[nodiscard]] virtual double distance(int64_t record) const = 0;
 };
 
-// Of `split`, a whole one. Throws what RootResults throws.
+// Of `split`, a whole one, with one result for each record. Throws what pose::read_root_truth(),
+// read_root_results() and roots_of_persons() throw.
 std::unique_ptr<PersonResults> read_person_results(const Dataset& split,
                                                    const std::filesystem::path& file);
 

@@ -101,174 +101,163 @@ class MdsColumns {
  public:
   // Reads records of `source`, which must outlive it, up to the first picture of each field. Throws
   // Error(unsupported) for lists of tensors and of bytes, which MDS has no encoding for.
-  explicit MdsColumns(const ExportSource& source);
+  explicit MdsColumns(const ExportSource& source) : source_(source) {
+    const Schema& schema = source.schema();
+    for (size_t i = 0; i < schema.fields.size(); ++i) {
+      const Field& field = schema.fields[i];
+      MdsColumn column{.field = i, .name = field.name, .encoding = encoding_of(field, i)};
+      if (field.type == FieldType::scalar) {
+        column.num_bytes =
+            static_cast<int64_t>(size_of(field.dtype == DType::bf16 ? DType::f32 : field.dtype));
+      }
+      columns_.push_back(std::move(column));
+    }
+    std::ranges::sort(columns_, {}, &MdsColumn::name);
+    num_others_ = std::make_unique<std::atomic<int64_t>[]>(columns_.size());
+  }
 
   // In the order of a sample: by name.
   const std::vector<MdsColumn>& columns() const { return columns_; }
   // The bytes of a sample: the sizes of values that have their own, as u32, then all values. Throws
   // Error(invalid_argument) for a null field, which MDS cannot hold, Error(unsupported) for a value
   // of more than 4 GiB, and as image_file().
-  std::string sample_of(const RecordView& record) const;
+  std::string sample_of(const RecordView& record) const {
+    std::string sizes;
+    std::string values;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string value = value_of(record, i);
+      if (columns_[i].num_bytes == 0) put_u32(value.size(), sizes);
+      values += value;
+    }
+    return sizes + values;
+  }
+
   // What is not as it was, one sentence for a field.
-  std::vector<std::string> notes() const;
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const MdsColumn& column = columns_[i];
+      const Field& field = source_.schema().fields[column.field];
+      if (num_others_[i] > 0) {
+        notes.push_back(
+            fmt::format("pictures of the column '{}' that are not what its encoding, {}, "
+                        "says, which Streaming opens by what they are: {}",
+                        column.name, column.encoding, with_commas(num_others_[i])));
+      }
+      if (has_dtype(field) && field.dtype == DType::bf16) {
+        notes.push_back(
+            fmt::format("field '{}' of bf16 is float32, which loses nothing", column.name));
+      }
+      if (field.type == FieldType::image && column.encoding == "bytes") {
+        notes.push_back(
+            fmt::format("field '{}' is a column of bytes, since its first picture is "
+                        "neither JPEG nor PNG",
+                        column.name));
+      }
+    }
+    return notes;
+  }
 
  private:
-  std::string encoding_of(const Field& field, size_t position) const;
-  std::string first_picture(size_t position, bool is_list) const;
-  void put_picture(std::span<const std::byte> image, size_t column, std::string& value) const;
-  std::string value_of(const RecordView& record, size_t column) const;
+  std::string encoding_of(const Field& field, size_t position) const {
+    switch (field.type) {
+      case FieldType::image:
+        return first_picture(position, false);
+      case FieldType::scalar:
+        return field.dtype == DType::i64 ? "int" : std::string(name_of(kNumpyNames, field.dtype));
+      case FieldType::string:
+        return "str";
+      case FieldType::tensor:
+        return fmt::format("ndarray:{}", name_of(kNumpyNames, field.dtype));
+      case FieldType::bytes:
+        return "bytes";
+      case FieldType::list:
+        break;
+    }
+    if (field.item == FieldType::string) return "json";
+    const std::string kind = field.item == FieldType::image ? first_picture(position, true) : "";
+    if (kind == "jpeg" || kind == "png") return fmt::format("list[{}]", kind);
+    throw dataset_error(
+        source_.dataset().path(), ErrorCode::unsupported,
+        "field '{}' is a list of {}, which MDS has no encoding for; leave it out with "
+        "--fields, or export with --as webdataset or --as files",
+        field.name,
+        field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
+        : field.item == FieldType::tensor ? "tensors"
+                                          : "bytes");
+  }
+
+  std::string first_picture(size_t position, bool is_list) const {
+    std::vector<std::byte> bytes;
+    for (int64_t i = 0; i < source_.dataset().num_records(); ++i) {
+      source_.dataset().read(i, bytes);
+      const RecordView record = source_.view(i, bytes);
+      if (record.is_null(position)) continue;
+      if (!is_list) return kind_of_picture(record.bytes(position));
+      if (record.list(position).size() > 0) return kind_of_picture(record.list(position).bytes(0));
+    }
+    return is_list ? "jpeg" : "bytes";
+  }
+
+  void put_picture(std::span<const std::byte> image, size_t column, std::string& value) const {
+    const std::string& encoding = columns_[column].encoding;
+    if (encoding != "bytes" && encoding.find(kind_of_picture(image)) == std::string::npos) {
+      ++num_others_[column];
+    }
+    std::vector<std::byte> jpeg;
+    put_bytes(image_file(image, jpeg), value);
+  }
+
+  std::string value_of(const RecordView& record, size_t column) const {
+    const Field& field = source_.schema().fields[columns_[column].field];
+    const FieldView view = record.field(columns_[column].field);
+    if (view.is_null()) {
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "field '{}' is null, which MDS has no value for; leave it out with --fields, choose "
+          "other records with --where or --indices, or export with --as webdataset or "
+          "--as files",
+          field.name);
+    }
+    std::string value;
+    switch (field.type) {
+      case FieldType::image:
+        put_picture(view.bytes(), column, value);
+        break;
+      case FieldType::scalar:
+        view.verify();  // as many bytes as its dtype has
+        append_numbers(field.dtype, view.raw(), value);
+        break;
+      case FieldType::tensor:
+        put_array(view.tensor(), value);
+        break;
+      case FieldType::string:
+      case FieldType::bytes:
+        put_bytes(view.raw(), value);
+        break;
+      case FieldType::list: {
+        const ListView list = view.list();
+        if (field.item == FieldType::string) return json_array_of(field, list);
+        // Streaming's List: four bytes of zeros, the number of items, their sizes, the items.
+        std::string pictures;
+        put_u32(0, value);
+        put_u32(list.size(), value);
+        for (size_t i = 0; i < list.size(); ++i) {
+          const size_t before = pictures.size();
+          put_picture(list.bytes(i), column, pictures);
+          put_u32(pictures.size() - before, value);
+        }
+        value += pictures;
+      }
+    }
+    return value;
+  }
 
   const ExportSource& source_;
   std::vector<MdsColumn> columns_;
   // By column: pictures of another kind than it says.
   std::unique_ptr<std::atomic<int64_t>[]> num_others_;
 };
-
-MdsColumns::MdsColumns(const ExportSource& source) : source_(source) {
-  const Schema& schema = source.schema();
-  for (size_t i = 0; i < schema.fields.size(); ++i) {
-    const Field& field = schema.fields[i];
-    MdsColumn column{.field = i, .name = field.name, .encoding = encoding_of(field, i)};
-    if (field.type == FieldType::scalar) {
-      column.num_bytes =
-          static_cast<int64_t>(size_of(field.dtype == DType::bf16 ? DType::f32 : field.dtype));
-    }
-    columns_.push_back(std::move(column));
-  }
-  std::ranges::sort(columns_, {}, &MdsColumn::name);
-  num_others_ = std::make_unique<std::atomic<int64_t>[]>(columns_.size());
-}
-
-std::string MdsColumns::encoding_of(const Field& field, size_t position) const {
-  switch (field.type) {
-    case FieldType::image:
-      return first_picture(position, false);
-    case FieldType::scalar:
-      return field.dtype == DType::i64 ? "int" : std::string(name_of(kNumpyNames, field.dtype));
-    case FieldType::string:
-      return "str";
-    case FieldType::tensor:
-      return fmt::format("ndarray:{}", name_of(kNumpyNames, field.dtype));
-    case FieldType::bytes:
-      return "bytes";
-    case FieldType::list:
-      break;
-  }
-  if (field.item == FieldType::string) return "json";
-  const std::string kind = field.item == FieldType::image ? first_picture(position, true) : "";
-  if (kind == "jpeg" || kind == "png") return fmt::format("list[{}]", kind);
-  throw dataset_error(
-      source_.dataset().path(), ErrorCode::unsupported,
-      "field '{}' is a list of {}, which MDS has no encoding for; leave it out with "
-      "--fields, or export with --as webdataset or --as files",
-      field.name,
-      field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
-      : field.item == FieldType::tensor ? "tensors"
-                                        : "bytes");
-}
-
-std::string MdsColumns::first_picture(size_t position, bool is_list) const {
-  std::vector<std::byte> bytes;
-  for (int64_t i = 0; i < source_.dataset().num_records(); ++i) {
-    source_.dataset().read(i, bytes);
-    const RecordView record = source_.view(i, bytes);
-    if (record.is_null(position)) continue;
-    if (!is_list) return kind_of_picture(record.bytes(position));
-    if (record.list(position).size() > 0) return kind_of_picture(record.list(position).bytes(0));
-  }
-  return is_list ? "jpeg" : "bytes";
-}
-
-void MdsColumns::put_picture(std::span<const std::byte> image, size_t column,
-                             std::string& value) const {
-  const std::string& encoding = columns_[column].encoding;
-  if (encoding != "bytes" && encoding.find(kind_of_picture(image)) == std::string::npos) {
-    ++num_others_[column];
-  }
-  std::vector<std::byte> jpeg;
-  put_bytes(image_file(image, jpeg), value);
-}
-
-std::string MdsColumns::value_of(const RecordView& record, size_t column) const {
-  const Field& field = source_.schema().fields[columns_[column].field];
-  const FieldView view = record.field(columns_[column].field);
-  if (view.is_null()) {
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "field '{}' is null, which MDS has no value for; leave it out with --fields, choose "
-        "other records with --where or --indices, or export with --as webdataset or "
-        "--as files",
-        field.name);
-  }
-  std::string value;
-  switch (field.type) {
-    case FieldType::image:
-      put_picture(view.bytes(), column, value);
-      break;
-    case FieldType::scalar:
-      view.verify();  // as many bytes as its dtype has
-      append_numbers(field.dtype, view.raw(), value);
-      break;
-    case FieldType::tensor:
-      put_array(view.tensor(), value);
-      break;
-    case FieldType::string:
-    case FieldType::bytes:
-      put_bytes(view.raw(), value);
-      break;
-    case FieldType::list: {
-      const ListView list = view.list();
-      if (field.item == FieldType::string) return json_array_of(field, list);
-      // Streaming's List: four bytes of zeros, the number of items, their sizes, the items.
-      std::string pictures;
-      put_u32(0, value);
-      put_u32(list.size(), value);
-      for (size_t i = 0; i < list.size(); ++i) {
-        const size_t before = pictures.size();
-        put_picture(list.bytes(i), column, pictures);
-        put_u32(pictures.size() - before, value);
-      }
-      value += pictures;
-    }
-  }
-  return value;
-}
-
-std::string MdsColumns::sample_of(const RecordView& record) const {
-  std::string sizes;
-  std::string values;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const std::string value = value_of(record, i);
-    if (columns_[i].num_bytes == 0) put_u32(value.size(), sizes);
-    values += value;
-  }
-  return sizes + values;
-}
-
-std::vector<std::string> MdsColumns::notes() const {
-  std::vector<std::string> notes;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const MdsColumn& column = columns_[i];
-    const Field& field = source_.schema().fields[column.field];
-    if (num_others_[i] > 0) {
-      notes.push_back(
-          fmt::format("pictures of the column '{}' that are not what its encoding, {}, "
-                      "says, which Streaming opens by what they are: {}",
-                      column.name, column.encoding, with_commas(num_others_[i])));
-    }
-    if (has_dtype(field) && field.dtype == DType::bf16) {
-      notes.push_back(
-          fmt::format("field '{}' of bf16 is float32, which loses nothing", column.name));
-    }
-    if (field.type == FieldType::image && column.encoding == "bytes") {
-      notes.push_back(
-          fmt::format("field '{}' is a column of bytes, since its first picture is "
-                      "neither JPEG nor PNG",
-                      column.name));
-    }
-  }
-  return notes;
-}
 
 constexpr int64_t kMaxShardBytes = std::numeric_limits<uint32_t>::max();  // offsets are u32
 

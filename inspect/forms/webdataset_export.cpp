@@ -86,29 +86,6 @@ std::string tar_header(std::string_view name, int64_t num_bytes) {
   return header + ustar_block(name, num_bytes, '0');
 }
 
-// The key of a record, and whether its id is another text, which the member kIdMember then has.
-struct WebDatasetKey {
-  std::string key;
-  bool is_id = false;
-};
-
-// Gives each record of a split a key that no other one has: its id, without the ending of a picture
-// file; or its number, where that cannot be a key or another record has it. An id that would be the
-// number of another record is no key either. Not thread-safe; takes about 16 bytes a record.
-class WebDatasetKeys {
- public:
-  explicit WebDatasetKeys(int64_t num_records);
-
-  // `id`: of the next record, empty where it has none. `number`: of the record in the split.
-  WebDatasetKey next(int64_t number, std::string_view id);
-
- private:
-  bool take(std::string_view key);
-
-  int digits_ = 1;
-  std::unordered_set<size_t> taken_;  // hashes: two keys with one hash cost the second its id
-};
-
 // Whether WebDataset's own reader and tar(1) take the text as it is: nothing that leads elsewhere,
 // no dot in the last part, where the extension would begin, and no part that begins with "__",
 // which the reader passes over.
@@ -124,24 +101,41 @@ bool is_number(std::string_view text, size_t digits) {
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-WebDatasetKeys::WebDatasetKeys(int64_t num_records)
-    : digits_(static_cast<int>(std::to_string(std::max<int64_t>(0, num_records - 1)).size())) {}
+// The key of a record, and whether its id is another text, which the member kIdMember then has.
+struct WebDatasetKey {
+  std::string key;
+  bool is_id = false;
+};
 
-bool WebDatasetKeys::take(std::string_view key) {
-  return taken_.insert(std::hash<std::string_view>()(key)).second;
-}
+// Gives each record of a split a key that no other one has: its id, without the ending of a picture
+// file; or its number, where that cannot be a key or another record has it. An id that would be the
+// number of another record is no key either. Not thread-safe; takes about 16 bytes a record.
+class WebDatasetKeys {
+ public:
+  explicit WebDatasetKeys(int64_t num_records)
+      : digits_(static_cast<int>(std::to_string(std::max<int64_t>(0, num_records - 1)).size())) {}
 
-WebDatasetKey WebDatasetKeys::next(int64_t number, std::string_view id) {
-  const std::string own = fmt::format("{:0{}}", number, digits_);
-  std::string_view key = id;
-  if (has_image_extension(key)) key = key.substr(0, key.rfind('.'));
-  const bool is_others = is_number(key, own.size()) && key != own;
-  if (can_be_key(key) && !is_others && take(key)) return {std::string(key), key == id};
-  // Repeated by --indices: the same number again.
-  std::string other = own;
-  for (int copy = 2; !take(other); ++copy) other = fmt::format("{}-{}", own, copy);
-  return {other, other == id};
-}
+  // `id`: of the next record, empty where it has none. `number`: of the record in the split.
+  WebDatasetKey next(int64_t number, std::string_view id) {
+    const std::string own = fmt::format("{:0{}}", number, digits_);
+    std::string_view key = id;
+    if (has_image_extension(key)) key = key.substr(0, key.rfind('.'));
+    const bool is_others = is_number(key, own.size()) && key != own;
+    if (can_be_key(key) && !is_others && take(key)) return {std::string(key), key == id};
+    // Repeated by --indices: the same number again.
+    std::string other = own;
+    for (int copy = 2; !take(other); ++copy) other = fmt::format("{}-{}", own, copy);
+    return {other, other == id};
+  }
+
+ private:
+  bool take(std::string_view key) {
+    return taken_.insert(std::hash<std::string_view>()(key)).second;
+  }
+
+  int digits_ = 1;
+  std::unordered_set<size_t> taken_;  // hashes: two keys with one hash cost the second its id
+};
 
 // The tar files of a split, one after the other.
 class TarShards {

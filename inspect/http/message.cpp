@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "http/server.h"
 
@@ -23,16 +23,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_name(std::string_view name, std::string_view wanted) {
-  if (name.size() != wanted.size()) return false;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (lower(name[i]) != wanted[i]) return false;
-  }
-  return true;
+  return name.size() == wanted.size() && begins_without_case(name, wanted);
 }
 
 // Up to `end`, which is taken away too; all of it where there is none.
@@ -208,15 +200,10 @@ int64_t Request::required_number(const std::string& name, int64_t least, int64_t
   if (at == parameters.end()) {
     throw error_of(ErrorCode::invalid_argument, "the parameter '{}' is missing", name);
   }
-  const std::string& value = at->second;
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || number < least ||
-      number > most) {
-    throw error_of(ErrorCode::invalid_argument, "'{}' is '{}', not a whole number from {} to {}",
-                   name, printable(value), least, most);
-  }
-  return number;
+  const auto number = number_of_text<int64_t>(at->second);
+  if (number && *number >= least && *number <= most) return *number;
+  throw error_of(ErrorCode::invalid_argument, "'{}' is '{}', not a whole number from {} to {}",
+                 name, printable(at->second), least, most);
 }
 
 bool Request::flag(const std::string& name) const {

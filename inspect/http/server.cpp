@@ -38,8 +38,12 @@ class Connection {
   enum class State { reading, working, writing, closed };
 
   // Takes the socket, which does not block.
-  Connection(int socket, const Limits& limits);
-  ~Connection();
+  Connection(int socket, const Limits& limits)
+      : socket_(socket), limits_(limits), deadline_(Clock::now() + limits.head_time) {}
+  ~Connection() {
+    close();
+    ::close(socket_);
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -55,18 +59,99 @@ class Connection {
 
   // Takes what has come. Returns a request as soon as its head is whole; the state is then
   // `working`. Answers what is no request by itself.
-  std::optional<Request> read();
+  std::optional<Request> read() {
+    std::array<char, 4096> bytes = {};
+    const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got <= 0) {
+      close();
+      return std::nullopt;
+    }
+    if (state_ == State::reading && in_.empty()) deadline_ = Clock::now() + limits_.head_time;
+    in_.append(bytes.data(), static_cast<size_t>(got));
+    return state_ == State::reading ? next_request() : std::nullopt;
+  }
+
   // Begins the answer to the last request.
-  void answer(const Response& response, bool is_trusted);
+  void answer(const Response& response, bool is_trusted) {
+    is_trusted_ = is_trusted_ || is_trusted;
+    out_ = response_head(response, keep_alive_);
+    if (!is_head_) out_ += response.body;
+    num_sent_ = 0;
+    state_ = State::writing;
+    deadline_ = Clock::now() + limits_.stall_time;
+  }
+
   // Sends what can be sent. Returns the next request where it came together with the last one.
-  std::optional<Request> write();
+  std::optional<Request> write() {
+    while (num_sent_ < out_.size()) {
+      const ssize_t sent =
+          send(socket_, out_.data() + num_sent_, out_.size() - num_sent_, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && errno == EAGAIN) return std::nullopt;
+      if (sent <= 0) {
+        close();
+        return std::nullopt;
+      }
+      num_sent_ += static_cast<size_t>(sent);
+      deadline_ = Clock::now() + limits_.stall_time;
+    }
+    out_.clear();
+    out_.shrink_to_fit();
+    is_head_ = false;
+    is_abandoned_.reset();
+    if (!keep_alive_) {
+      close();
+      return std::nullopt;
+    }
+    state_ = State::reading;
+    deadline_ = Clock::now() + (in_.empty() ? limits_.idle_time : limits_.head_time);
+    return in_.empty() ? std::nullopt : next_request();
+  }
+
   // The time is over.
-  void expire();
+  void expire() {
+    if (state_ == State::reading && !in_.empty()) {
+      // Said once; what does not fit into the socket is not waited for.
+      keep_alive_ = false;
+      answer({.status = 408, .body = "The head of the request took too long.\n"}, false);
+      write();
+    }
+    close();
+  }
+
   // Nobody waits for an answer any longer: the worker may stop.
-  void close();
+  void close() {
+    state_ = State::closed;
+    if (is_abandoned_) is_abandoned_->store(true);
+  }
 
  private:
-  std::optional<Request> next_request();
+  std::optional<Request> next_request() {
+    const size_t length = head_length(in_);
+    if (length == 0) {
+      if (in_.size() >= limits_.max_head_bytes) {
+        keep_alive_ = false;
+        answer({.status = 431, .body = "The head of the request is too long.\n"}, false);
+      }
+      return std::nullopt;
+    }
+    Request request;
+    const auto problem = parse_request(std::string_view(in_).substr(0, length), request);
+    in_.erase(0, length);
+    if (problem) {
+      keep_alive_ = false;
+      answer({.status = problem->status, .body = problem->message + "\n"}, false);
+      return std::nullopt;
+    }
+    state_ = State::working;
+    deadline_ = Clock::time_point::max();
+    keep_alive_ = request.keep_alive;
+    is_head_ = request.is_head;
+    is_abandoned_ = std::make_shared<std::atomic<bool>>(false);
+    request.is_abandoned = is_abandoned_;
+    return request;
+  }
 
   const int socket_;
   const Limits& limits_;
@@ -80,103 +165,6 @@ class Connection {
   Clock::time_point deadline_;
   std::shared_ptr<std::atomic<bool>> is_abandoned_;
 };
-
-Connection::Connection(int socket, const Limits& limits)
-    : socket_(socket), limits_(limits), deadline_(Clock::now() + limits.head_time) {}
-
-Connection::~Connection() {
-  close();
-  ::close(socket_);
-}
-
-void Connection::close() {
-  state_ = State::closed;
-  if (is_abandoned_) is_abandoned_->store(true);
-}
-
-std::optional<Request> Connection::read() {
-  std::array<char, 4096> bytes = {};
-  const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  if (got <= 0) {
-    close();
-    return std::nullopt;
-  }
-  if (state_ == State::reading && in_.empty()) deadline_ = Clock::now() + limits_.head_time;
-  in_.append(bytes.data(), static_cast<size_t>(got));
-  return state_ == State::reading ? next_request() : std::nullopt;
-}
-
-std::optional<Request> Connection::next_request() {
-  const size_t length = head_length(in_);
-  if (length == 0) {
-    if (in_.size() >= limits_.max_head_bytes) {
-      keep_alive_ = false;
-      answer({.status = 431, .body = "The head of the request is too long.\n"}, false);
-    }
-    return std::nullopt;
-  }
-  Request request;
-  const auto problem = parse_request(std::string_view(in_).substr(0, length), request);
-  in_.erase(0, length);
-  if (problem) {
-    keep_alive_ = false;
-    answer({.status = problem->status, .body = problem->message + "\n"}, false);
-    return std::nullopt;
-  }
-  state_ = State::working;
-  deadline_ = Clock::time_point::max();
-  keep_alive_ = request.keep_alive;
-  is_head_ = request.is_head;
-  is_abandoned_ = std::make_shared<std::atomic<bool>>(false);
-  request.is_abandoned = is_abandoned_;
-  return request;
-}
-
-void Connection::answer(const Response& response, bool is_trusted) {
-  is_trusted_ = is_trusted_ || is_trusted;
-  out_ = response_head(response, keep_alive_);
-  if (!is_head_) out_ += response.body;
-  num_sent_ = 0;
-  state_ = State::writing;
-  deadline_ = Clock::now() + limits_.stall_time;
-}
-
-std::optional<Request> Connection::write() {
-  while (num_sent_ < out_.size()) {
-    const ssize_t sent =
-        send(socket_, out_.data() + num_sent_, out_.size() - num_sent_, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == EAGAIN) return std::nullopt;
-    if (sent <= 0) {
-      close();
-      return std::nullopt;
-    }
-    num_sent_ += static_cast<size_t>(sent);
-    deadline_ = Clock::now() + limits_.stall_time;
-  }
-  out_.clear();
-  out_.shrink_to_fit();
-  is_head_ = false;
-  is_abandoned_.reset();
-  if (!keep_alive_) {
-    close();
-    return std::nullopt;
-  }
-  state_ = State::reading;
-  deadline_ = Clock::now() + (in_.empty() ? limits_.idle_time : limits_.head_time);
-  return in_.empty() ? std::nullopt : next_request();
-}
-
-void Connection::expire() {
-  if (state_ == State::reading && !in_.empty()) {
-    // Said once; what does not fit into the socket is not waited for.
-    keep_alive_ = false;
-    answer({.status = 408, .body = "The head of the request took too long.\n"}, false);
-    write();
-  }
-  close();
-}
 
 int listening_socket(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

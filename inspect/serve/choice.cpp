@@ -67,14 +67,10 @@ std::optional<int64_t> parse_number(const http::Request& request, const std::str
   return request.required_number(name, -1, std::numeric_limits<int64_t>::max());
 }
 
-char folded(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// `needle` is folded.
+// `needle` is in lower case.
 bool contains_folded(std::string_view text, std::string_view needle) {
   // Not std::ranges::search, which clang-tidy's clang does not compile.
-  const auto is_same = [](char a, char b) { return folded(a) == b; };
+  const auto is_same = [](char a, char b) { return lower_letter(a) == b; };
   return std::search(text.begin(), text.end(), needle.begin(), needle.end(), is_same) !=
              text.end() ||
          needle.empty();
@@ -111,7 +107,7 @@ std::set<int64_t> classes_with(const Manifest& manifest, std::string_view needle
 int64_t keep_text(const ServedSplit& split, const ChoiceText& text,
                   const text::Tokenizer* tokenizer, std::vector<int64_t>& numbers) {
   std::string needle = text.text;
-  std::ranges::transform(needle, needle.begin(), folded);
+  std::ranges::transform(needle, needle.begin(), lower_letter);
   const std::set<int64_t> classes =
       split.has_labels() ? classes_with(split.whole().manifest(), needle) : std::set<int64_t>();
   std::shared_ptr<const Column> labels;

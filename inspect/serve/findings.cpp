@@ -24,7 +24,6 @@
 #include "base/printable.h"
 #include "draw/contact_sheet.h"
 #include "draw/own_sheets.h"
-#include "persons/root_results.h"
 #include "scenes/scene_view.h"
 #include "serve/served_set.h"
 #include "views/record_views.h"
@@ -261,7 +260,6 @@ class ClassFindings : public Findings {
     if (!found->label.empty()) finding.is_right = found->label == found->name;
     return finding;
   }
-  void mark(int64_t, SheetEntry&) const override {}
 
  private:
   [[nodiscard]] int64_t number_of(const std::string& name) const {
@@ -276,21 +274,21 @@ class ClassFindings : public Findings {
 
 class RootFindings : public Findings {
  public:
-  RootFindings(const Dataset& split, const std::filesystem::path& file) : results_(split, file) {}
+  RootFindings(const Dataset& split, const std::filesystem::path& file)
+      : results_(read_person_results(split, file)) {}
 
   [[nodiscard]] std::string_view kind() const override { return "roots"; }
-  [[nodiscard]] std::vector<std::string> orders() const override { return {"distance"}; }
   [[nodiscard]] std::string error_name() const override { return "distance"; }
   [[nodiscard]] std::optional<Finding> find(int64_t record) const override {
-    return Finding{.error = results_.distance(record)};
+    return Finding{.error = results_->distance(record)};
   }
   void mark(int64_t record, SheetEntry& entry) const override {
     nlohmann::ordered_json unused;
-    results_.add(record, entry, unused);
+    results_->add(record, entry, unused);
   }
 
  private:
-  RootResults results_;
+  const std::unique_ptr<PersonResults> results_;
 };
 
 constexpr double kMinScore = 0.3;     // of detections that count, and are drawn
@@ -334,7 +332,6 @@ class SceneFindings : public Findings {
   }
 
   [[nodiscard]] std::string_view kind() const override { return "scenes"; }
-  [[nodiscard]] std::vector<std::string> orders() const override { return {"mistakes"}; }
   [[nodiscard]] std::string error_name() const override { return "mistakes"; }
   [[nodiscard]] std::optional<Finding> find(int64_t record) const override {
     const Keyframe& keyframe = keyframes_.at(static_cast<size_t>(record));
@@ -342,7 +339,6 @@ class SceneFindings : public Findings {
     return Finding{.is_right = keyframe.mistakes == 0,
                    .error = static_cast<double>(keyframe.mistakes)};
   }
-  void mark(int64_t, SheetEntry&) const override {}
   [[nodiscard]] std::vector<SeenBox> scene_boxes(int64_t record) const override {
     const Keyframe& keyframe = keyframes_.at(static_cast<size_t>(record));
     if (keyframe.found == nullptr) return {};
@@ -369,7 +365,6 @@ class DetectionFindings : public Findings {
   }
 
   [[nodiscard]] std::string_view kind() const override { return "detections"; }
-  [[nodiscard]] std::vector<std::string> orders() const override { return {"mistakes"}; }
   [[nodiscard]] std::string error_name() const override { return "mistakes"; }
   [[nodiscard]] std::optional<Finding> find(int64_t record) const override {
     const int64_t mistakes = mistakes_.at(static_cast<size_t>(record));

@@ -48,7 +48,7 @@ class Findings {
   // "classes", "scenes", "roots" or "detections".
   [[nodiscard]] virtual std::string_view kind() const = 0;
   // The orders that records have by it: "score", "loss", "mistakes", "distance".
-  [[nodiscard]] virtual std::vector<std::string> orders() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> orders() const { return {error_name()}; }
   // What Finding::error is: one of orders(), or "" where there is none.
   [[nodiscard]] virtual std::string error_name() const = 0;
   // Identifiers of the classes where the file alone has them; else empty.
@@ -58,7 +58,7 @@ class Findings {
   // Nothing for a record that the file says nothing of.
   [[nodiscard]] virtual std::optional<Finding> find(int64_t record) const = 0;
   // Draws what was found beside the truth: boxes, roots.
-  virtual void mark(int64_t record, SheetEntry& entry) const = 0;
+  virtual void mark(int64_t /*record*/, SheetEntry& /*entry*/) const {}
   // Of a keyframe of nuScenes: the boxes that were found.
   [[nodiscard]] virtual std::vector<SeenBox> scene_boxes(int64_t) const { return {}; }
 };

@@ -19,6 +19,7 @@
 
 #include "base/make_error.h"
 #include "base/printable.h"
+#include "storage/signing/signature.h"
 #include "tools/common/output_file.h"
 
 namespace ffkit {
@@ -186,21 +187,8 @@ void for_each_value(const TensorView& tensor, Function function) {
   });
 }
 
-std::string base64(std::span<const std::byte> data) {
-  constexpr const char* kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((data.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < data.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      bits = bits << 8 | (i + k < data.size() ? std::to_integer<uint32_t>(data[i + k]) : 0);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      text += i + k <= data.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string image_text(std::span<const std::byte> image) {
@@ -217,7 +205,7 @@ std::string image_text(std::span<const std::byte> image) {
 
 Json bytes_json(std::span<const std::byte> bytes, Detail detail) {
   Json json = {{"num_bytes", bytes.size()}};
-  if (detail == Detail::content) json["base64"] = base64(bytes);
+  if (detail == Detail::content) json["base64"] = base64(as_text(bytes));
   return json;
 }
 
@@ -228,7 +216,7 @@ Json image_json(std::span<const std::byte> image, Detail detail) {
                {"height", nullptr}};
   if (detail == Detail::content) {
     std::vector<std::byte> jpeg;
-    json["base64"] = base64(image_file(image, jpeg));
+    json["base64"] = base64(as_text(image_file(image, jpeg)));
   }
   try {
     const ImageInfo info = read_image_info(image);
@@ -256,10 +244,6 @@ Json tensor_json(const TensorView& tensor, Detail detail) {
     for_each_value(tensor, [&](auto value) { list.push_back(number_json(value)); });
   }
   return json;
-}
-
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // What fields that are no scalars or lists and items of lists have in common; `tensor` counts for

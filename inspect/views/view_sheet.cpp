@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -23,6 +22,7 @@
 #include <ffkit/trainer/picture_options.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "data/data_sets.h"
 #include "tools/common/table_options.h"
@@ -59,10 +59,9 @@ View parse_head(std::string_view head) {
   });
   bool is_count = true;
   if (star != std::string_view::npos) {
-    const std::string_view count = without_blanks(head.substr(star + 1));
-    const char* const last = count.data() + count.size();
-    const auto [end, error] = std::from_chars(count.data(), last, view.copies);
-    is_count = error == std::errc{} && end == last && view.copies >= 1;
+    view.copies =
+        number_of_text<decltype(view.copies)>(without_blanks(head.substr(star + 1))).value_or(0);
+    is_count = view.copies >= 1;
   }
   if (is_name && is_count) return view;
   throw error_of(

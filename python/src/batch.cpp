@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,18 +33,10 @@ struct Memory {
   nb::object owner;
 };
 
-Memory own_copy(const void* data, size_t num_bytes) {
-  auto copy = std::make_unique<std::byte[]>(num_bytes);
-  if (num_bytes > 0) std::memcpy(copy.get(), data, num_bytes);
-  std::byte* memory = copy.release();
-  return {memory,
-          nb::capsule(memory, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); })};
-}
-
 Memory memory_of(nb::handle self, const BatchArray& array) {
-  const size_t num_bytes = array.num_bytes();
-  return num_bytes < kSmallBytes ? own_copy(array.data, num_bytes)
-                                 : Memory{array.data, nb::borrow(self)};
+  if (array.num_bytes() >= kSmallBytes) return {array.data, nb::borrow(self)};
+  const nb::capsule copy = copied_bytes(array.data, array.num_bytes());
+  return {copy.data(), copy};
 }
 
 // Kind: nothing for a capsule of DLPack, which is taken once; nb::array_api for an object with
@@ -87,12 +78,6 @@ nb::typed<nb::list, nb::str> names_of(const PyBatch& self) {
   return names;
 }
 
-nb::typed<nb::list, nb::str> texts_of(const PyBatch& self, const std::string& name) {
-  nb::list texts;
-  for (const std::string_view text : self.batch().strings(name)) texts.append(text_to_python(text));
-  return texts;
-}
-
 nb::list bad_samples_of(std::span<const Replacement> all) {
   nb::list samples;
   for (const Replacement& one : all) {
@@ -102,8 +87,8 @@ nb::list bad_samples_of(std::span<const Replacement> all) {
 }
 
 nb::object copy_of(const BatchArray& array) {
-  const Memory memory = own_copy(array.data, array.num_bytes());
-  return numpy_array(memory.data, array.shape, array.dtype, memory.owner);
+  const nb::capsule copy = copied_bytes(array.data, array.num_bytes());
+  return numpy_array(copy.data(), array.shape, array.dtype, copy);
 }
 
 // What ffkit._batch.Facts takes: size, epoch, step, mix_lambda, record_indices, source,
@@ -142,7 +127,10 @@ void bind_batch(nb::module_& module) {
       .def_prop_ro("names", &names_of)
       .def("facts", &facts_of)
       .def("owner", [](Self self, size_t i) { return owner_of(self, i); })
-      .def("strings", &texts_of)
+      .def("strings",
+           [](const PyBatch& b, const std::string& name) {
+             return texts_to_python(b.batch().strings(name));
+           })
       .def("has_texts", [](const PyBatch& b, size_t i) { return b.batch().has_texts(i); })
       .def("is_bfloat16",
            [](const PyBatch& b, size_t i) { return b.batch().field(i).dtype == DType::bf16; })

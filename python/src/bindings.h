@@ -8,9 +8,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include <utility>
+
 namespace nb = nanobind;
 
 namespace ffkit::python {
+
+template <typename Work>
+auto without_gil(Work&& work) {
+  const nb::gil_scoped_release release;
+  return std::forward<Work>(work)();
+}
 
 void bind_errors(nb::module_& module);
 void bind_dataset(nb::module_& module);

@@ -14,13 +14,8 @@ namespace ffkit::python {
 namespace {
 
 nb::typed<nb::list, nb::tuple> sets_in(const std::filesystem::path& folder) {
-  std::vector<CachedSet> sets;
-  {
-    const nb::gil_scoped_release release;
-    sets = cached_sets(folder);
-  }
   nb::list list;
-  for (const CachedSet& set : sets) {
+  for (const CachedSet& set : without_gil([&] { return cached_sets(folder); })) {
     list.append(nb::make_tuple(text_to_python(set.address), set.num_objects, set.num_bytes,
                                set.is_in_use, set.last_used));
   }

@@ -26,18 +26,6 @@
 namespace ffkit::python {
 namespace {
 
-template <typename Work>
-auto without_gil(Work&& work) {
-  const nb::gil_scoped_release release;
-  return std::forward<Work>(work)();
-}
-
-nb::typed<nb::list, nb::str> texts(const std::vector<std::string>& values) {
-  nb::list list;
-  for (const std::string& value : values) list.append(text_to_python(value));
-  return list;
-}
-
 nb::typed<nb::dict, nb::str, nb::str> facts(const std::map<std::string, std::string>& values) {
   nb::dict dict;
   for (const auto& [key, value] : values) dict[text_to_python(key)] = text_to_python(value);
@@ -82,11 +70,7 @@ nb::any read_field(const Dataset& dataset, int64_t record_index, const std::stri
 nb::any column(const Dataset& dataset, const std::string& name) {
   const Field& field = dataset.schema().fields[dataset.schema().require(name)];
   if (field.type == FieldType::string) {
-    nb::list texts;
-    for (const std::string& text : without_gil([&] { return dataset.string_column(name); })) {
-      texts.append(text_to_python(text));
-    }
-    return any_of(texts);
+    return any_of(texts_to_python(without_gil([&] { return dataset.string_column(name); })));
   }
   const bool is_float =
       field.type == FieldType::scalar && (field.dtype == DType::f16 || field.dtype == DType::bf16 ||
@@ -160,12 +144,14 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("num_shards", &Dataset::num_shards)
       .def_prop_ro("fingerprint", &Dataset::fingerprint)
       .def_prop_ro("format_version", &Dataset::format_version)
-      .def_prop_ro("warnings", [](const Dataset& d) { return texts(d.warnings()); })
+      .def_prop_ro("warnings", [](const Dataset& d) { return texts_to_python(d.warnings()); })
       .def_prop_ro(
           "schema", [](const Dataset& d) { return schema_to_python(d.schema()); },
           nb::sig("def schema(self) -> list[tuple[str, str, str | None, bool, str | None]]"))
-      .def_prop_ro("classes", [](const Dataset& d) { return texts(d.manifest().classes); })
-      .def_prop_ro("class_names", [](const Dataset& d) { return texts(d.manifest().class_names); })
+      .def_prop_ro("classes",
+                   [](const Dataset& d) { return texts_to_python(d.manifest().classes); })
+      .def_prop_ro("class_names",
+                   [](const Dataset& d) { return texts_to_python(d.manifest().class_names); })
       .def_prop_ro(
           "class_ids",
           [](const Dataset& d) {

@@ -116,11 +116,7 @@ nb::object to_python(const Error& error) {
 }
 
 PythonFailure::PythonFailure(const nb::python_error& error)
-    : value_(error.value().inc_ref().ptr(), [](PyObject* value) {
-        if (Py_IsInitialized() == 0) return;
-        const nb::gil_scoped_acquire gil;
-        Py_DECREF(value);
-      }) {}
+    : value_(shared_object(nb::borrow(error.value()))) {}
 
 void add_note(nb::handle exception, const std::string& text) {
   errors_module().attr("add_note")(exception, text_to_python(text));

@@ -187,12 +187,6 @@ nb::object next_batch(PyLoader& self, bool copy) {
                   nb::rv_policy::take_ownership);
 }
 
-nb::typed<nb::list, nb::str> take_warnings(PyLoader& self) {
-  nb::list texts;
-  for (const std::string& text : self.warnings().take()) texts.append(text_to_python(text));
-  return texts;
-}
-
 }  // namespace
 
 void bind_loader(nb::module_& module) {
@@ -290,7 +284,7 @@ void bind_loader(nb::module_& module) {
              return self.call([](Loader& loader) { return loader.epoch_statistics(); });
            })
       .def_prop_ro("has_warnings", [](PyLoader& self) { return self.warnings().any(); })
-      .def("take_warnings", &take_warnings)
+      .def("take_warnings", [](PyLoader& self) { return texts_to_python(self.warnings().take()); })
       .def("is_busy", &PyLoader::is_busy, nb::call_guard<nb::gil_scoped_release>())
       .def("close", &PyLoader::close);
 }

@@ -3,11 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,13 +21,6 @@ namespace ffkit::python {
 namespace {
 
 namespace ns = ffkit::nuscenes;
-
-template <size_t N>
-nb::tuple names_tuple(const std::array<std::string_view, N>& names) {
-  nb::list list;
-  for (const std::string_view name : names) list.append(text_to_python(name));
-  return nb::tuple(list);
-}
 
 ns::CameraOptions camera_options(nb::handle o) {
   return {.channels = get<std::vector<std::string>>(o, "channels"),
@@ -115,23 +106,15 @@ nb::dict keyframe_decoders(const Dataset& keyframes, nb::handle sweeps, nb::hand
   ns::Split split{.keyframes = keyframes};
   if (!sweeps.is_none()) split.sweeps = nb::cast<const Dataset&>(sweeps);
   const ns::KeyframeOptions made = keyframe_options(options);
-  std::vector<BatchField> fields;
-  {
-    const nb::gil_scoped_release release;
-    fields = ns::keyframe_fields(split, made);
-  }
   nb::dict decoders;
-  for (BatchField& field : fields) {
+  for (BatchField& field : without_gil([&] { return ns::keyframe_fields(split, made); })) {
     decoders[text_to_python(field.name)] = DecoderHandle{std::move(field.decoder)};
   }
   return decoders;
 }
 
 nb::tuple opened_split(const std::filesystem::path& path, const std::string& split) {
-  ns::Split opened = [&] {
-    const nb::gil_scoped_release release;
-    return ns::open_split(path, split);
-  }();
+  ns::Split opened = without_gil([&] { return ns::open_split(path, split); });
   return nb::make_tuple(std::move(opened.keyframes), opened.sweeps
                                                          ? nb::cast(std::move(*opened.sweeps))
                                                          : nb::object(nb::none()));
@@ -164,11 +147,7 @@ void bind_windows(nb::module_& module) {
 // (numbers of boxes, classes [keyframes, 10] u8)
 nb::tuple kept_boxes(const Dataset& keyframes, nb::handle options) {
   const ns::BoxOptions made = box_options(options);
-  ns::KeptBoxes kept;
-  {
-    const nb::gil_scoped_release release;
-    kept = ns::read_kept_boxes(keyframes, made);
-  }
+  ns::KeptBoxes kept = without_gil([&] { return ns::read_kept_boxes(keyframes, made); });
   std::vector<uint8_t> classes;
   for (const auto& set : kept.classes) {
     for (size_t c = 0; c < set.size(); ++c) classes.push_back(set[c] ? 1 : 0);
@@ -203,11 +182,11 @@ void differences(
 }  // namespace
 
 void bind_nuscenes(nb::module_& module) {
-  module.attr("NUSCENES_CAMERAS") = names_tuple(ns::kCameras);
-  module.attr("NUSCENES_RADARS") = names_tuple(ns::kRadars);
-  module.attr("NUSCENES_CLASSES") = names_tuple(ns::kClasses);
-  module.attr("NUSCENES_ATTRIBUTES") = names_tuple(ns::kAttributes);
-  module.attr("NUSCENES_RADAR_FIELDS") = names_tuple(ns::kRadarFields);
+  module.attr("NUSCENES_CAMERAS") = nb::tuple(texts_to_python(ns::kCameras));
+  module.attr("NUSCENES_RADARS") = nb::tuple(texts_to_python(ns::kRadars));
+  module.attr("NUSCENES_CLASSES") = nb::tuple(texts_to_python(ns::kClasses));
+  module.attr("NUSCENES_ATTRIBUTES") = nb::tuple(texts_to_python(ns::kAttributes));
+  module.attr("NUSCENES_RADAR_FIELDS") = nb::tuple(texts_to_python(ns::kRadarFields));
   module.def(
       "nuscenes_open_split", &opened_split,
       nb::sig("def nuscenes_open_split(path: str | os.PathLike[str], split: str) -> tuple[Dataset, "

@@ -27,11 +27,8 @@ nb::object as_bfloat16(nb::object array) {
 }
 
 nb::object tensor_to_python(const TensorView& tensor) {
-  auto copy = std::make_unique<std::byte[]>(tensor.data.size());
-  std::memcpy(copy.get(), tensor.data.data(), tensor.data.size());
-  std::byte* data = copy.release();
-  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
-  nb::object array = numpy_array(data, tensor.shape, tensor.dtype, owner);
+  const nb::capsule copy = copied_bytes(tensor.data.data(), tensor.data.size());
+  nb::object array = numpy_array(copy.data(), tensor.shape, tensor.dtype, copy);
   return tensor.dtype == DType::bf16 ? as_bfloat16(std::move(array)) : array;
 }
 
@@ -116,6 +113,12 @@ nb::dlpack::dtype numpy_dtype(DType dtype) {
 nb::str text_to_python(std::string_view text) {
   return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+nb::capsule copied_bytes(const void* data, size_t num_bytes) {
+  auto copy = std::make_unique<std::byte[]>(num_bytes);
+  if (num_bytes > 0) std::memcpy(copy.get(), data, num_bytes);
+  return {copy.release(), [](void* p) noexcept { delete[] static_cast<std::byte*>(p); }};
 }
 
 nb::object numpy_array(void* data, std::span<const int64_t> shape, DType dtype, nb::handle owner) {

@@ -36,6 +36,14 @@ nb::dlpack::dtype numpy_dtype(DType dtype);
 
 // Text that should be UTF-8; what is not becomes surrogates, as in Python's file names.
 nb::str text_to_python(std::string_view text);
+template <typename Texts>
+nb::typed<nb::list, nb::str> texts_to_python(const Texts& texts) {
+  nb::list list;
+  for (const std::string_view text : texts) list.append(text_to_python(text));
+  return list;
+}
+// Owns a copy, its data().
+nb::capsule copied_bytes(const void* data, size_t num_bytes);
 // A numpy array of `data`, which `owner` keeps alive: writable, row-major.
 nb::object numpy_array(void* data, std::span<const int64_t> shape, DType dtype, nb::handle owner);
 // A numpy array of its own.

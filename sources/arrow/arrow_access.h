@@ -3,16 +3,19 @@
 // Source: https://arrow.apache.org/docs/format/Columnar.html
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <ffkit/sources/arrow_c.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -25,6 +28,12 @@ inline std::string arrow_name(const ArrowSchema& schema) {
                    printable(name));
   }
   return name;
+}
+
+// Of the formats "w:16" and "+w:4"; 0 where there is no number from 0 on.
+inline int64_t arrow_fixed_size(std::string_view format) {
+  const auto size = number_of_text<int64_t>(format.substr(format.find(':') + 1));
+  return std::max<int64_t>(size.value_or(0), 0);
 }
 
 // Bit `index` of a bitmap.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -150,7 +149,7 @@ class ColumnFinder {
     if (format == "+l" || format == "+L" || format.starts_with("+w:")) {
       ArrowStep step{.is_list = true, .has_wide_offsets = format == "+L"};
       if (format.starts_with("+w:")) {
-        step.fixed_size = size_in(format);
+        step.fixed_size = arrow_fixed_size(format);
         if (step.fixed_size == 0) return leave_out(name, "lists without items");
       }
       steps.push_back(step);
@@ -168,13 +167,6 @@ class ColumnFinder {
       return;
     }
     add_leaf(schema, name, std::move(steps), feature);
-  }
-
-  static int64_t size_in(std::string_view format) {
-    int64_t size = 0;
-    const std::string_view digits = format.substr(format.find(':') + 1);
-    std::from_chars(digits.data(), digits.data() + digits.size(), size);
-    return std::max<int64_t>(size, 0);
   }
 
   void add_struct(const ArrowSchema& schema, const std::string& name,
@@ -264,7 +256,7 @@ class ColumnFinder {
       place.leaf = is_text ? ArrowLeaf::text : ArrowLeaf::bytes;
       place.has_wide_offsets = format == "U" || format == "Z";
       place.is_view = format == "vu" || format == "vz";
-      place.fixed_size = is_fixed ? size_in(format) : 0;
+      place.fixed_size = is_fixed ? arrow_fixed_size(format) : 0;
       column.may_be_picture = !is_text && feature == nullptr;
       return finish(std::move(column), name, is_text ? FieldType::string : FieldType::bytes,
                     DType::u8, format);

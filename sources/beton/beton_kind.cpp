@@ -35,11 +35,7 @@ bool has_bytes(BetonType type) {
 
 class BetonRows final : public FileRows {
  public:
-  BetonRows(const fs::path& path, const RowOptions& options)
-      : FileRows("beton", path,
-                 {.max_row_bytes = options.max_sample_bytes,
-                  .temporary_folder = options.temporary_folder,
-                  .cancel = options.cancel}) {
+  BetonRows(const fs::path& path, const RowOptions& options) : FileRows("beton", path, options) {
     ShardListing listing = find_shards(path, beton_names());
     notes_ = std::move(listing.notes);
     for (ShardSplit& split : listing.splits) {
@@ -51,36 +47,28 @@ class BetonRows final : public FileRows {
     require_equal_fields();
     add_columns();
     for (size_t split = 0; split < files_.size(); ++split) {
-      first_row_.emplace_back();
-      int64_t num_rows = 0;
-      for (const BetonFile& file : files_[split]) {
-        first_row_.back().push_back(num_rows);
-        num_rows += file.num_samples();
-        add_rows(split, ranges_of(file));
-      }
+      for (const BetonFile& file : files_[split]) add_rows(split, ranges_of(file));
     }
     note_pictures();
   }
 
   void read(size_t split, int64_t row, std::span<RowValue> values,
             SampleBuffers& buffers) const override {
-    const std::vector<int64_t>& first = first_row_.at(split);
-    const auto number =
-        static_cast<size_t>(std::ranges::upper_bound(first, row) - first.begin()) - 1;
-    const BetonFile& file = files_[split][number];
+    const Place place = place_of(split, row);
+    const BetonFile& file = files_[split][place.file];
     const std::vector<BetonField>& fields = file.fields();
     int64_t num_bytes = 0;
     for (size_t i = 0; i < fields.size(); ++i) {
       try {
-        const BetonValue value = file.value(row - first[number], i);
+        const BetonValue value = file.value(place.row, i);
         num_bytes += value.data.num_bytes;
-        if (num_bytes > this->options().max_row_bytes) {
+        if (num_bytes > this->options().max_sample_bytes) {
           throw error_of(ErrorCode::unsupported,
                          "has more than the {} bytes that a sample may have; remove it, or raise "
                          "the limit with {}",
-                         this->options().max_row_bytes, option_name("max_sample_bytes"));
+                         this->options().max_sample_bytes, option_name("max_sample_bytes"));
         }
-        set_value(split, number, fields[i], value, values[i], buffers);
+        set_value(split, place.file, fields[i], value, values[i], buffers);
       } catch (const Error& error) {
         if (error.code() == ErrorCode::io) throw;
         throw error.with_message(
@@ -156,9 +144,8 @@ class BetonRows final : public FileRows {
     for (int number = 2; is_used(found); ++number) {
       found = fmt::format("{}_{}", name.empty() ? "field" : name, number);
     }
-    notes_.push_back(fmt::format("{}: field number {} is called '{}', as {}", shown_place(path()),
-                                 columns_.size() + 1, found,
-                                 name.empty() ? "it has no name" : "another one has its name"));
+    note("field number {} is called '{}', as {}", columns_.size() + 1, found,
+         name.empty() ? "it has no name" : "another one has its name");
     return found;
   }
 
@@ -197,15 +184,12 @@ class BetonRows final : public FileRows {
 
   void note_pictures() {
     if (num_raw_ > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} picture{} raw pixels, and stored as PPM: without a loss, "
-                      "of the same size",
-                      shown_place(path()), num_raw_, num_raw_ == 1 ? " is" : "s are"));
+      note("{} picture{} raw pixels, and stored as PPM: without a loss, of the same size", num_raw_,
+           num_raw_ == 1 ? " is" : "s are");
     }
     if (num_damaged_ > 0) {
-      notes_.push_back(fmt::format("{}: {} value{} damaged; the samples are bad ones",
-                                   shown_place(path()), num_damaged_,
-                                   num_damaged_ == 1 ? " is" : "s are"));
+      note("{} value{} damaged; the samples are bad ones", num_damaged_,
+           num_damaged_ == 1 ? " is" : "s are");
     }
   }
 
@@ -241,8 +225,7 @@ class BetonRows final : public FileRows {
     }
   }
 
-  std::vector<std::vector<BetonFile>> files_;    // by split
-  std::vector<std::vector<int64_t>> first_row_;  // by split and file
+  std::vector<std::vector<BetonFile>> files_;  // by split
   int64_t num_raw_ = 0;
   int64_t num_damaged_ = 0;
 };
@@ -257,7 +240,7 @@ SourceKind beton_kind() {
   return {.name = "beton",
           .description = "FFCV: a .beton or .ffcv file, or a folder of them",
           .example = "/data/imagenet.beton /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_beton>>,
+          .options = make_source_options<KindOptions<RowOptions, open_beton>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 57};

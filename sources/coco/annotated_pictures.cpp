@@ -29,9 +29,9 @@ Field id_field(const char* name, const CocoIds& ids, bool is_one) {
   return {name, FieldType::tensor, DType::i64};
 }
 
-class AnnotatedPictures : public ListedSource {
+class AnnotatedPictures : public ListedPictures {
  public:
-  explicit AnnotatedPictures(AnnotatedSet set) : set_(std::move(set)), storer_(set_.storage) {
+  explicit AnnotatedPictures(AnnotatedSet set) : ListedPictures(set.storage), set_(std::move(set)) {
     notes_ = std::move(set_.notes);
     for (AnnotatedSplit& split : set_.splits) add_split(std::move(split));
     make_schema();
@@ -45,11 +45,6 @@ class AnnotatedPictures : public ListedSource {
             {"images", absolute_name(from.images)}};
   }
 
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(storer_.storage());
-  }
-
-  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> roots = {set_.path};
     for (const AnnotatedSplit& split : splits_) roots.push_back(split.from.images);
@@ -204,9 +199,9 @@ class AnnotatedPictures : public ListedSource {
     const auto is_bare = [&file](size_t i) { return file.annotations_of(i).empty(); };
     const auto num_bare = split.labels ? 0 : std::ranges::count_if(split.taken, is_bare);
     if (num_bare > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} of {} pictures have no annotation and are kept without any",
-                      split.from.annotations.string(), num_bare, split.taken.size()));
+      add_note(notes_, split.from.annotations.string(),
+               "{} of {} pictures have no annotation and are kept without any", num_bare,
+               split.taken.size());
     }
     infos_.push_back(std::move(info));
     splits_.push_back(std::move(split));
@@ -323,11 +318,10 @@ class AnnotatedPictures : public ListedSource {
     if (count == 0) return;
     const std::string name = shown->name;
     if (is_uneven || count < num_elements) {
-      notes_.push_back(
-          fmt::format("{}: '{}' is left out: {}", set_.path.string(), name,
-                      is_uneven ? "its arrays are of different shapes"
-                                : fmt::format("only {} of {} {} have it", count, num_elements,
-                                              of_annotations ? "annotations" : "pictures")));
+      add_note(notes_, set_.path.string(), "'{}' is left out: {}", name,
+               is_uneven ? "its arrays are of different shapes"
+                         : fmt::format("only {} of {} {} have it", count, num_elements,
+                                       of_annotations ? "annotations" : "pictures"));
       return;
     }
     std::vector<int64_t> shape = shown->shape;
@@ -468,7 +462,6 @@ class AnnotatedPictures : public ListedSource {
   };
 
   AnnotatedSet set_;  // without its splits and notes
-  const ImageStorer storer_;
   bool has_labels_ = false;
   bool has_category_ids_ = false;
   std::vector<AnnotatedSplit> splits_;

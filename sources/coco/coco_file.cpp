@@ -184,9 +184,9 @@ class CocoReader {
     const int64_t id = file_.category_ids.take(object, "id");
     std::string name = coco_text(object, "name");
     if (name.find("\xEF\xBF\xBD") != std::string::npos) {
-      file_.notes.push_back(fmt::format(
-          "{}: category {} is called '{}'; U+FFFD replaces characters that are not Unicode",
-          path_.string(), file_.category_ids.json(id), name));
+      add_note(file_.notes, path_.string(),
+               "category {} is called '{}'; U+FFFD replaces characters that are not Unicode",
+               file_.category_ids.json(id), name);
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
       invalid("appears twice; remove one of the two (pycocotools would use the last)");
@@ -364,8 +364,7 @@ class CocoReader {
   void note_what_was_taken_otherwise() {
     const auto note = [this](int64_t count, const char* what) {
       if (count == 0) return;
-      file_.notes.push_back(
-          fmt::format("{}: {} of {} {}", path_.string(), count, file_.pictures.size(), what));
+      add_note(file_.notes, path_.string(), "{} of {} {}", count, file_.pictures.size(), what);
     };
     note(std::ranges::count_if(file_.pictures,
                                [](const CocoPicture& p) { return p.width < 0 || p.height < 0; }),

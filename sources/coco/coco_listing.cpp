@@ -48,8 +48,7 @@ std::string split_as_called(const std::string& written, const fs::path& annotati
                             std::vector<std::string>& notes) {
   std::string name = split_called(written);
   if (name.empty() || name == written) return written;
-  notes.push_back(
-      fmt::format("{}: '{}' is taken as the split '{}'", annotations.string(), written, name));
+  add_note(notes, annotations.string(), "'{}' is taken as the split '{}'", written, name);
   return name;
 }
 
@@ -118,10 +117,9 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
       if (is_folder_at(candidate)) images = candidate;
     }
     if (images.empty()) {
-      notes.push_back(
-          fmt::format("{}: there is no folder '{}' or 'images/{}' with its pictures; the "
-                      "split is left out",
-                      annotations.string(), split, split));
+      add_note(notes, annotations.string(),
+               "there is no folder '{}' or 'images/{}' with its pictures; the split is left out",
+               split, split);
       continue;
     }
     listings.push_back({split_as_called(split, annotations, notes), annotations, images,
@@ -165,15 +163,13 @@ std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
     if (const bool is_split = !split_called(folder).empty(); is_split) {
       listings.push_back({split_as_called(folder, annotations, notes), annotations, images, {}});
     } else if (images == path) {
-      notes.push_back(
-          fmt::format("{}: is taken as the split 'train', since its folder is called "
-                      "after none",
-                      annotations.string()));
+      add_note(notes, annotations.string(),
+               "is taken as the split 'train', since its folder is called after none");
       listings.push_back({"train", annotations, images, {}});
     } else {
-      notes.push_back(
-          fmt::format("{}: its folder has the name of no split; left out, name it with {} and {}",
-                      annotations.string(), option_name("annotations"), option_name("images")));
+      add_note(notes, annotations.string(),
+               "its folder has the name of no split; left out, name it with {} and {}",
+               option_name("annotations"), option_name("images"));
     }
   }
   return listings;
@@ -197,24 +193,6 @@ bool is_inside(const std::string& file_name) {
          std::ranges::find(name, "..") == name.end();
 }
 
-// Says which files are missing, as an error or a note.
-void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
-                 const char* noun, const CocoListing& places, bool is_note,
-                 std::vector<std::string>& notes) {
-  if (missing.empty()) return;
-  const std::string what =
-      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
-                  places.annotations.string(),
-                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-                  missing.size() > 3 ? ", ..." : "");
-  if (!is_note) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        what + "; put them there, or leave them out with " + option_on("allow_missing"));
-  }
-  notes.push_back(fmt::format("{}: {}; left out", folder.string(), what));
-}
-
 }  // namespace
 
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
@@ -231,11 +209,11 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
     listings = listings_beside_pictures(path, beside, notes);
     for (const fs::path& folder : bare) {
       refuse_dangling_link(folder);
-      notes.push_back(fmt::format("{}: has no {}; left out", folder.string(), kBesidePictures));
+      add_note(notes, folder.string(), "has no {}; left out", kBesidePictures);
     }
   } else if (!beside.empty()) {
-    notes.push_back(fmt::format("{}: is not read, since there is {}", beside.front().string(),
-                                listings.front().annotations.string()));
+    add_note(notes, beside.front().string(), "is not read, since there is {}",
+             listings.front().annotations.string());
   }
   if (listings.empty()) {
     throw source_error(
@@ -292,6 +270,23 @@ std::vector<FileStamp> look_at_files(const fs::path& folder, std::span<const std
     if (!none) stamps[i] = stamp;
   });
   return stamps;
+}
+
+void say_missing(const fs::path& folder, const std::vector<std::string>& missing, size_t num_all,
+                 const char* noun, const CocoListing& places, bool is_note,
+                 std::vector<std::string>& notes) {
+  if (missing.empty()) return;
+  const std::string what =
+      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
+                  places.annotations.string(),
+                  fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
+                  missing.size() > 3 ? ", ..." : "");
+  if (!is_note) {
+    throw source_error(
+        folder, ErrorCode::not_found,
+        what + "; put them there, or leave them out with " + option_on("allow_missing"));
+  }
+  add_note(notes, folder.string(), "{}; left out", what);
 }
 
 std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,

@@ -39,6 +39,11 @@ std::vector<FileStamp> look_at_pictures(const std::filesystem::path& folder,
 std::vector<FileStamp> look_at_files(const std::filesystem::path& folder,
                                      std::span<const std::string> names);
 
+// Says which of `num_all` files of `folder` are missing, where some are, as an error or a note.
+// `noun`: what they are.
+void say_missing(const std::filesystem::path& folder, const std::vector<std::string>& missing,
+                 size_t num_all, const char* noun, const CocoListing& places, bool is_note,
+                 std::vector<std::string>& notes);
 // The numbers of the pictures whose files are there; `panoptic` is empty where PNGs are not wanted.
 // Throws Error(not_found) that counts the others, unless `allow_missing`: then they are noted.
 std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,

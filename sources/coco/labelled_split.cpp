@@ -37,8 +37,16 @@ FileBeside file_beside(std::filesystem::path path) {
   return file;
 }
 
-int64_t labelled_id(size_t picture, int64_t k) {
-  return static_cast<int64_t>(picture + 1) * 1'000'000 + k;
+void add_labelled(size_t picture, int64_t k, int64_t category, const BoxEdges& box,
+                  CocoAnnotations& all) {
+  const auto picture_id = static_cast<int64_t>(picture + 1);
+  all.id.push_back(picture_id * 1'000'000 + k);
+  all.picture_id.push_back(picture_id);
+  all.category_id.push_back(category);
+  for (const double edge : {box[0], box[1], box[2] - box[0], box[3] - box[1]}) {
+    all.box.push_back(static_cast<float>(edge));
+  }
+  all.is_crowd.push_back(0);
 }
 
 }  // namespace ffkit

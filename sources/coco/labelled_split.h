@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/image/geometry_steps.h>
+
 #include "coco/annotated_pictures.h"
 
 namespace ffkit {
@@ -19,8 +21,9 @@ AnnotatedSplit labelled_split(CocoListing from, std::vector<std::string> picture
                               std::vector<std::string>& notes);
 // The file at `path`, which need not be there.
 FileBeside file_beside(std::filesystem::path path);
-// Annotation `k`, from 1 on, of the picture with the number `picture`, from 0 on: an id that no
-// other has.
-int64_t labelled_id(size_t picture, int64_t k);
+// Adds annotation `k`, from 1 on, of the picture with the number `picture`, from 0 on: an id that
+// no other has, the class and the box. The rest is the caller's to add.
+void add_labelled(size_t picture, int64_t k, int64_t category, const BoxEdges& box,
+                  CocoAnnotations& all);
 
 }  // namespace ffkit

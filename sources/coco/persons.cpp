@@ -7,7 +7,6 @@
 #include <ffkit/pose/person_record.h>
 #include <ffkit/sources/persons.h>
 
-#include "archives/parallel_io.h"
 #include "coco/coco_listing.h"
 #include "coco/person_file.h"
 #include "converter/input/listed_source.h"
@@ -283,36 +282,22 @@ class Persons : public ListedSource {
 
   // Only at those that are taken.
   void look_at_pictures(PersonSplit& split) {
-    std::vector<char> is_wanted(split.file.pictures.size(), 0);
-    for (const ChosenPerson& person : split.chosen) is_wanted[person.picture] = 1;
-    split.stamps.assign(split.file.pictures.size(), FileStamp{.num_bytes = -1});
-    parallel_io(split.stamps.size(), [&](size_t i) {
-      if (is_wanted[i] == 0) return;
-      std::error_code none;
-      const FileStamp stamp = stamp_of(split.from.images / split.file.pictures[i].file_name, none);
-      if (!none) split.stamps[i] = stamp;
-    });
-    std::vector<std::string> missing;
-    for (size_t i = 0; i < split.stamps.size(); ++i) {
-      if (is_wanted[i] != 0 && split.stamps[i].num_bytes < 0) {
-        missing.push_back(split.file.pictures[i].file_name);
-      }
+    std::vector<std::string> names(split.file.pictures.size());  // empty: not taken
+    for (const ChosenPerson& person : split.chosen) {
+      names[person.picture] = split.file.pictures[person.picture].file_name;
     }
-    if (missing.empty()) return;
-    const std::string what = fmt::format(
-        "{} of the {} pictures with persons of '{}' are not there: {}{}", missing.size(),
-        std::ranges::count(is_wanted, 1), split.from.annotations.string(),
-        fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
-        missing.size() > 3 ? ", ..." : "");
+    split.stamps = look_at_files(split.from.images, names);
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!names[i].empty() && split.stamps[i].num_bytes < 0) missing.push_back(names[i]);
+    }
     std::erase_if(split.chosen, [&](const ChosenPerson& person) {
       return split.stamps[person.picture].num_bytes < 0;
     });
-    if (!options_.allow_missing || split.chosen.empty()) {
-      throw source_error(
-          split.from.images, ErrorCode::not_found,
-          what + "; put them there, or leave them out with " + option_on("allow_missing"));
-    }
-    notes_.push_back(fmt::format("{}: {}; left out", split.from.images.string(), what));
+    say_missing(split.from.images, missing,
+                names.size() - static_cast<size_t>(std::ranges::count(names, "")),
+                "pictures with persons", split.from,
+                options_.allow_missing && !split.chosen.empty(), notes_);
   }
 
   void note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out) {
@@ -327,8 +312,8 @@ class Persons : public ListedSource {
                          reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
     }
     if (!reasons.empty()) {
-      notes_.push_back(fmt::format("{}: {} persons taken; left out: {}", split.from.split,
-                                   split.chosen.size(), fmt::join(reasons, ", ")));
+      add_note(notes_, split.from.split, "{} persons taken; left out: {}", split.chosen.size(),
+               fmt::join(reasons, ", "));
     }
   }
 

@@ -265,23 +265,21 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
   std::vector<std::string> notes;
   if (!found.is_json && query.ending.empty() && begins_with_json_object(found.chosen.front())) {
     found.is_json = true;
-    notes.push_back(fmt::format(
-        "{}: the first line is a JSON object, so this is read as JSON "
-        "lines; with {} it is read as text",
-        shown_place(found.chosen.front()),
-        option_set("ending",
-                   (found.chosen.front().has_extension() ? found.chosen.front().extension()
-                                                         : found.chosen.front().filename())
-                       .string())));
+    add_note(notes, shown_place(found.chosen.front()),
+             "the first line is a JSON object, so this is read as JSON lines; with {} it is read "
+             "as text",
+             option_set("ending",
+                        (found.chosen.front().has_extension() ? found.chosen.front().extension()
+                                                              : found.chosen.front().filename())
+                            .string()));
   }
   Corpus corpus{.is_json = found.is_json,
                 .listing = listing_of(path, is_folder ? splits_of(path, found, query)
                                                       : by_names(found.chosen, query.ending))};
   if (!found.others.empty()) {
-    notes.push_back(fmt::format(
-        "{}: {} {} left out, because of {}: {}", shown_place(path), found.others.size(),
-        found.others.size() == 1 ? "file is" : "files are",
-        found.others.size() == 1 ? "its name" : "their names", told_by_ending(found.others)));
+    add_note(notes, shown_place(path), "{} {} left out, because of {}: {}", found.others.size(),
+             found.others.size() == 1 ? "file is" : "files are",
+             found.others.size() == 1 ? "its name" : "their names", told_by_ending(found.others));
   }
   corpus.listing.notes.insert(corpus.listing.notes.end(), notes.begin(), notes.end());
   return corpus;

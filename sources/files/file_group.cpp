@@ -4,6 +4,7 @@
 
 #include "archives/parallel_io.h"
 #include "converter/input/source_error.h"
+#include "converter/places/brace_list.h"
 
 namespace ffkit {
 
@@ -20,8 +21,24 @@ std::vector<FileStamp> stamps_of_objects(const std::vector<fs::path>& addresses)
   return stamps;
 }
 
+std::map<std::string, std::string> facts_of_files(const std::string& kind, const fs::path& path,
+                                                  size_t num_files) {
+  return {{"kind", kind}, {"path", absolute_name(path)}, {"files", std::to_string(num_files)}};
+}
+
+std::vector<SourceInput> inputs_of_files(const fs::path& path, const std::vector<fs::path>& files,
+                                         const std::vector<FileStamp>& stamps) {
+  std::vector<SourceInput> inputs;
+  inputs.reserve(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    inputs.push_back({.name = name_below(path, files[i]),
+                      .num_bytes = stamps[i].num_bytes,
+                      .modified_ns = stamps[i].modified_ns});
+  }
+  return inputs;
+}
+
 FilesOfSplit listed_split(const ShardSplit& split) {
-  FilesOfSplit listed{.name = split.name, .is_training = split.is_training};
   std::vector<FileStamp> stamps;
   if (Place(split.files.front()).is_in_store()) {
     stamps = stamps_of_objects(split.files);
@@ -34,9 +51,16 @@ FilesOfSplit listed_split(const ShardSplit& split) {
       throw source_io_error(path, "cannot be opened", missing.value());
     }
   }
-  listed.files.reserve(split.files.size());
-  for (size_t i = 0; i < stamps.size(); ++i) {
-    listed.files.push_back({split.files[i], stamps[i].num_bytes, stamps[i].modified_ns});
+  return listed_split(split.name, split.is_training, split.files, stamps);
+}
+
+FilesOfSplit listed_split(const std::string& name, bool is_training,
+                          const std::vector<fs::path>& files,
+                          const std::vector<FileStamp>& stamps) {
+  FilesOfSplit listed{.name = name, .is_training = is_training};
+  listed.files.reserve(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    listed.files.push_back({files[i], stamps[i].num_bytes, stamps[i].modified_ns});
   }
   return listed;
 }

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,10 +95,22 @@ class FileGroup {
 // Files of a source that is made of some of them (ConvertOptions::by_files): their list, and a list
 // of those that are given.
 
+// What a manifest says of the files of a split, which were found at `path`: "kind", "path" and
+// "files"; and the files as inputs.
+std::map<std::string, std::string> facts_of_files(const std::string& kind,
+                                                  const std::filesystem::path& path,
+                                                  size_t num_files);
+std::vector<SourceInput> inputs_of_files(const std::filesystem::path& path,
+                                         const std::vector<std::filesystem::path>& files,
+                                         const std::vector<FileStamp>& stamps);
+
 // With lengths and times. Throws Error(not_found) for a file that is not there.
 FileListing file_listing(ShardListing listing);
 // Of one split.
 FilesOfSplit listed_split(const ShardSplit& split);
+FilesOfSplit listed_split(const std::string& name, bool is_training,
+                          const std::vector<std::filesystem::path>& files,
+                          const std::vector<FileStamp>& stamps);
 std::vector<std::filesystem::path> paths_of(const GroupOfFiles& group);
 
 // The files of a group, or, where there is none, what `find` returns.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <span>
 #include <string_view>
 
+#include "base/number_text.h"
 #include "converter/input/input_file.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
@@ -55,16 +55,11 @@ std::optional<CountedName> counted_name(const std::string& stem) {
   const size_t of = std::max(stem.rfind("-of-") + 1, stem.rfind("_of_") + 1);
   if (of < 2) return std::nullopt;
   const size_t digits = stem.find_last_not_of("0123456789", of - 2) + 1;
-  CountedName name{.prefix = stem.substr(0, digits)};
-  const auto parse = [](std::string_view text, uint64_t& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && !text.empty() && end == text.data() + text.size();
-  };
-  if (!parse(std::string_view(stem).substr(digits, of - 1 - digits), name.number) ||
-      !parse(std::string_view(stem).substr(of + 3), name.total)) {
-    return std::nullopt;
-  }
-  return name;
+  const std::string_view text = stem;
+  const auto number = number_of_text<uint64_t>(text.substr(digits, of - 1 - digits));
+  const auto total = number_of_text<uint64_t>(text.substr(of + 3));
+  if (!number || !total) return std::nullopt;
+  return CountedName{.prefix = stem.substr(0, digits), .number = *number, .total = *total};
 }
 
 // Files that are not there, although the names of others count them.
@@ -77,10 +72,10 @@ void note_missing_files(const fs::path& path, const ShardSplit& split, const Sha
   }
   for (const auto& [of, numbers] : found) {
     if (numbers.size() >= of.second) continue;
-    notes.push_back(fmt::format(
-        "{}: split '{}': of the {} files that their names count ({}*), {} "
-        "are there; the others' samples are missing",
-        shown_place(path), split.name, of.second, name_of_file(of.first), numbers.size()));
+    add_note(notes, shown_place(path),
+             "split '{}': of the {} files that their names count ({}*), {} are there; the others' "
+             "samples are missing",
+             split.name, of.second, name_of_file(of.first), numbers.size());
   }
 }
 
@@ -247,10 +242,9 @@ std::string split_in_name(const std::string& stem) {
 ShardListing listing_of(const fs::path& path, const SplitFiles& splits) {
   ShardListing listing;
   for (const auto& [name, files] : splits) {
-    listing.notes.push_back(fmt::format("{}: {} {} '{}' ({}{})", shown_place(path), files.size(),
-                                        files.size() == 1 ? "file is split" : "files are split",
-                                        name, name_of_file(files.front()),
-                                        files.size() == 1 ? "" : ", ..."));
+    add_note(listing.notes, shown_place(path), "{} {} '{}' ({}{})", files.size(),
+             files.size() == 1 ? "file is split" : "files are split", name,
+             name_of_file(files.front()), files.size() == 1 ? "" : ", ...");
     listing.splits.push_back({name, name.starts_with("train"), files});
   }
   // Not of std::ranges: clang-tidy 14 cannot read libstdc++'s subrange.

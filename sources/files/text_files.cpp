@@ -17,6 +17,7 @@
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
 #include "converter/input/thread_limit.h"
+#include "converter/places/brace_list.h"
 #include "format/content_kind.h"
 #include "storage/addresses/place.h"
 
@@ -44,6 +45,27 @@ std::vector<FileStamp> text_stamps(const std::vector<fs::path>& paths) {
 }
 
 }  // namespace
+
+std::vector<SourceInput> inputs_of_texts(const fs::path& path, const TextFiles& files,
+                                         const std::vector<uint32_t>& crc32c) {
+  std::vector<SourceInput> inputs;
+  for (size_t i = 0; i < crc32c.size(); ++i) {
+    inputs.push_back({.name = name_below(path, files.paths()[i]),
+                      .num_bytes = files.num_bytes(i),
+                      .crc32c = crc32c[i]});
+  }
+  return inputs;
+}
+
+void note_texts(const std::string& split, const TextFiles& files, int64_t num_marks,
+                std::vector<std::string>& notes) {
+  if (const std::string note = files.note(); !note.empty()) {
+    add_note(notes, split, "{}", note);
+  }
+  if (num_marks == 0) return;
+  add_note(notes, split, "{} with a byte order mark, which is left out",
+           num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", num_marks));
+}
 
 std::string head_of(const TextFiles& files, size_t file) {
   constexpr int64_t kHeadBytes = 64 << 10;

@@ -79,6 +79,13 @@ class TextFiles {
   int64_t compressed_bytes_ = 0;
 };
 
+// The files of a split, which were found at `path` and have been read, as inputs.
+std::vector<SourceInput> inputs_of_texts(const std::filesystem::path& path, const TextFiles& files,
+                                         const std::vector<uint32_t>& crc32c);
+// What a user should know of them. `num_marks` begin with a byte order mark, which is left out.
+void note_texts(const std::string& split, const TextFiles& files, int64_t num_marks,
+                std::vector<std::string>& notes);
+
 // The first 64 KiB of a file, or all of it.
 std::string head_of(const TextFiles& files, size_t file);
 

@@ -143,8 +143,8 @@ void note_missing_classes(const FolderSplit& split, const std::vector<std::strin
     if (!is_there[i]) missing.push_back(classes[i]);
   }
   if (missing.empty()) return;
-  notes.push_back(fmt::format("{}: no pictures of {} of the {} classes: {}", split.path.string(),
-                              missing.size(), classes.size(), some_names(missing)));
+  add_note(notes, split.path.string(), "no pictures of {} of the {} classes: {}", missing.size(),
+           classes.size(), some_names(missing));
 }
 
 ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::string>& classes,
@@ -156,11 +156,11 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
   }
   std::vector<ImageEntry>& entries = listing.entries;
   if (is_unlabelled(split)) {
-    notes.push_back(fmt::format("{}: its pictures are in no class folders and have no labels (-1)",
-                                split.path.string()));
+    add_note(notes, split.path.string(),
+             "its pictures are in no class folders and have no labels (-1)");
   } else if (is_annotated(split)) {
     label_by_annotations(split, labels, entries);
-    notes.push_back(fmt::format("{}: labels are from {}", split.path.string(), kValAnnotations));
+    add_note(notes, split.path.string(), "labels are from {}", kValAnnotations);
   } else {
     if (!labels.are_given()) refuse_unread_classes(split, entries);
     label_by_folder(split, labels, entries);
@@ -280,8 +280,8 @@ std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolde
   if (!are_given) set.classes = classes_of(layout.splits, is_trained && !options.classes_from_all);
   const ClassLabels labels(set.classes, are_given);
   if (!are_given && !is_trained && layout.splits.size() > 1 && !options.classes_from_all) {
-    set.notes.push_back(fmt::format(
-        "{}: there is no training split; the classes are those of all splits", set.path.string()));
+    add_note(set.notes, set.path.string(),
+             "there is no training split; the classes are those of all splits");
   }
   for (const FolderSplit& split : layout.splits) {
     if (!split.is_wanted) continue;

@@ -132,17 +132,17 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a class", "classes"));
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
-    layout.notes.push_back(fmt::format(
-        "{}: its pictures become the split 'train'; give the folder above for a split '{}'",
-        path.string(), called));
+    add_note(layout.notes, path.string(),
+             "its pictures become the split 'train'; give the folder above for a split '{}'",
+             called);
   }
   const bool is_deep = std::ranges::none_of(
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {
-    layout.notes.push_back(
-        fmt::format("{}: its folders are used as classes, because none is named like a split; name "
-                    "those that are with {}",
-                    path.string(), option_name("splits")));
+    add_note(layout.notes, path.string(),
+             "its folders are used as classes, because none is named like a split; name those that "
+             "are with {}",
+             option_name("splits"));
   }
   layout.splits.push_back(
       {.name = "train", .path = path, .is_training = true, .classes = std::move(full)});
@@ -212,14 +212,13 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
                          folder, *some_split, option_name("splits"));
     }
     if (split.is_wanted && folder != split.name) {
-      layout.notes.push_back(fmt::format("{}: is the split '{}'", split.path.string(), split.name));
+      add_note(layout.notes, split.path.string(), "is the split '{}'", split.name);
     }
     look_into(split, has_classes, layout.notes);
   }
   if (!empty.empty()) layout.notes.push_back(empty_note(path, empty, "a split", "splits"));
   if (holds_images(path)) {
-    layout.notes.push_back(
-        fmt::format("{}: the pictures beside the splits are not read", path.string()));
+    add_note(layout.notes, path.string(), "the pictures beside the splits are not read");
   }
   return layout;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/file/user_text.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
@@ -72,9 +72,9 @@ class LabelReader {
     }
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
-      notes_.push_back(fmt::format(
-          "{}: {} rows of confidence 0 name what pictures do not show; they give no labels",
-          shown_place(file_), num_denied_));
+      add_note(notes_, shown_place(file_),
+               "{} rows of confidence 0 name what pictures do not show; they give no labels",
+               num_denied_);
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -184,10 +184,7 @@ class LabelReader {
   static std::optional<double> number_of(std::string_view cell) {
     cell = trimmed(cell);
     if (plain(cell) == "true" || plain(cell) == "false") return plain(cell) == "true" ? 1 : 0;
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc{} || end != cell.data() + cell.size()) return std::nullopt;
-    return value;
+    return number_of_text<double>(cell);
   }
 
   // Whether all cells of the column are 0 or 1. Refuses one that is nearly so, such as CheXpert's,
@@ -244,9 +241,8 @@ class LabelReader {
       }
       add(std::string(trimmed(rows[i][*name])), std::move(labels), static_cast<int64_t>(i) + 1);
     }
-    notes_.push_back(fmt::format("{}: its {} columns of 0 and 1 are the classes{}{}",
-                                 shown_place(file_), columns.size(),
-                                 others.empty() ? "" : "; not read: ", some_names(others)));
+    add_note(notes_, shown_place(file_), "its {} columns of 0 and 1 are the classes{}{}",
+             columns.size(), others.empty() ? "" : "; not read: ", some_names(others));
     return true;
   }
 
@@ -426,11 +422,7 @@ class LabelReader {
 }  // namespace
 
 std::optional<int64_t> whole_number_of(const std::string& text) {
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc{} || last != end) return std::nullopt;
-  return number;
+  return number_of_text<int64_t>(text);
 }
 
 LabelList read_label_list(const fs::path& file, const LabelColumns& columns,

@@ -179,9 +179,8 @@ class LabelledSplits {
     for (size_t i = 0; i < places_.size(); ++i) add_split(places_[i], lists[i], is_named);
     const auto num_others = std::ranges::count(is_named, false);
     if (num_others > 0) {
-      set_.notes.push_back(fmt::format(
-          "{}: {} {} left out: no list names {}", set_.path.string(), num_others,
-          num_others == 1 ? "picture was" : "pictures were", num_others == 1 ? "it" : "them"));
+      add_note(set_.notes, set_.path.string(), "{} {} left out: no list names {}", num_others,
+               num_others == 1 ? "picture was" : "pictures were", num_others == 1 ? "it" : "them");
     }
   }
 
@@ -255,14 +254,12 @@ class LabelledSplits {
     }
     say_missing(place, missing, list.size());
     if (num_bare > 0) {
-      set_.notes.push_back(fmt::format("{}: {} of {} pictures have no label{}", place.file.string(),
-                                       num_bare, split.entries.size(),
-                                       set_.is_multi_label ? "" : " (-1)"));
+      add_note(set_.notes, place.file.string(), "{} of {} pictures have no label{}", num_bare,
+               split.entries.size(), set_.is_multi_label ? "" : " (-1)");
     }
     std::ranges::sort(split.entries, {}, &ImageEntry::id);
-    set_.notes.push_back(fmt::format("{}: the labels of '{}': {} pictures of {} classes, {}",
-                                     place.file.string(), place.split, split.entries.size(),
-                                     set_.classes.size(), some_names(set_.classes)));
+    add_note(set_.notes, place.file.string(), "the labels of '{}': {} pictures of {} classes, {}",
+             place.split, split.entries.size(), set_.classes.size(), some_names(set_.classes));
     set_.splits.push_back(std::move(split));
   }
 
@@ -277,7 +274,7 @@ class LabelledSplits {
                          "{}; add them, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
-    set_.notes.push_back(fmt::format("{}: {}; left out", place.file.string(), what));
+    add_note(set_.notes, place.file.string(), "{}; left out", what);
   }
 
   const ImageFolderOptions& options_;

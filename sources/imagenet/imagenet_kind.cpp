@@ -123,8 +123,7 @@ std::vector<std::string> list_classes(const fs::path& path, FoundSplit& found) {
     (is_class ? classes : others).push_back(std::move(name));
   }
   for (const std::string& name : others) {
-    found.notes.push_back(
-        fmt::format("{}: holds no pictures and is left out", (path / name).string()));
+    add_note(found.notes, (path / name).string(), "holds no pictures and is left out");
   }
   return classes;
 }
@@ -161,8 +160,8 @@ void read_half_unpacked(const fs::path& path, const std::vector<std::string>& ar
     if (std::ranges::find(archives, folder) == archives.end()) {
       whole.push_back(folder);
     } else {
-      found.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
-                                        (path / (folder + ".tar")).string(), folder));
+      add_note(found.notes, (path / (folder + ".tar")).string(),
+               "the folder '{}' beside it is not read", folder);
     }
   }
   ImageListing listing = list_class_folders(path, whole);
@@ -240,10 +239,9 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool al
   }
   const ImageNetLabels::ValLabels val = labels.label_val(split.entries, split.path, allow_partial);
   if (val.num_missing > 0) {
-    found.notes.push_back(fmt::format("{}: {} of the {} pictures that have labels {} not there",
-                                      split.path.string(), val.num_missing,
-                                      val.num_missing + std::ssize(split.entries),
-                                      val.num_missing == 1 ? "is" : "are"));
+    add_note(found.notes, split.path.string(),
+             "{} of the {} pictures that have labels {} not there", val.num_missing,
+             val.num_missing + std::ssize(split.entries), val.num_missing == 1 ? "is" : "are");
   }
   return fmt::format("{} ({}, labels from {})", split.name, kind, val.origin);
 }
@@ -261,9 +259,9 @@ std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   }
   const auto num_there = static_cast<size_t>(std::ranges::count(is_there, true));
   if (!found.wnids.empty() && num_there < num_classes) {
-    notes.push_back(
-        fmt::format("{}: pictures of {} of the {} classes; labels are positions among all of them",
-                    found.split.path.string(), num_there, num_classes));
+    add_note(notes, found.split.path.string(),
+             "pictures of {} of the {} classes; labels are positions among all of them", num_there,
+             num_classes);
   }
   return notes;
 }
@@ -333,16 +331,15 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
     splits[i] = read_split(layout.splits[i]);
     found_as[i] = label_split(splits[i], labels, options.allow_partial);
   }
-  set.notes.push_back(fmt::format("{}: {}; {} classes from {}", set.path.string(),
-                                  fmt::join(found_as, ", "), num_classes, labels.origin()));
+  add_note(set.notes, set.path.string(), "{}; {} classes from {}", fmt::join(found_as, ", "),
+           num_classes, labels.origin());
   std::ranges::move(checks, std::back_inserter(set.notes));
   for (const ImageNetSplitPlace& place : layout.splits) {
     if (!place.is_archive && place.path.filename() != place.name) {
-      set.notes.push_back(fmt::format("{}: is the split '{}'", place.path.string(), place.name));
+      add_note(set.notes, place.path.string(), "is the split '{}'", place.name);
     }
     if (place.has_unused_folder) {
-      set.notes.push_back(fmt::format("{}: the folder '{}' beside it is not read",
-                                      place.path.string(), place.name));
+      add_note(set.notes, place.path.string(), "the folder '{}' beside it is not read", place.name);
     }
   }
   if (options.splits.empty()) {

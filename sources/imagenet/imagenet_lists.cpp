@@ -1,11 +1,11 @@
 #include "imagenet/imagenet_lists.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <ffkit/base/option_names.h>
 
 #include "archives/archive_reader.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
@@ -84,10 +84,7 @@ size_t number_of_val_picture(std::string_view stem) {
   constexpr size_t kNumDigits = 8;
   if (stem.size() != kPrefix.size() + kNumDigits) return 0;
   if (!begins_without_case(stem, kPrefix)) return 0;
-  size_t number = 0;
-  const auto [end, error] =
-      std::from_chars(stem.data() + kPrefix.size(), stem.data() + stem.size(), number);
-  return error == std::errc{} && end == stem.data() + stem.size() ? number : 0;
+  return number_of_text<size_t>(stem.substr(kPrefix.size())).value_or(0);
 }
 
 // Line i of the devkit's list is of the picture with the number i, from 1. By position in the
@@ -127,11 +124,9 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
                                         const std::string& origin) {
   std::vector<int64_t> labels;
   for_each_line(text, [&](std::string_view line, int64_t number) {
-    int64_t id = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), id);
-    const auto found = synsets.label_of_id.find(id);
-    if (error != std::errc{} || end != line.data() + line.size() ||
-        found == synsets.label_of_id.end()) {
+    const auto id = number_of_text<int64_t>(line);
+    const auto found = synsets.label_of_id.find(id.value_or(0));
+    if (!id || found == synsets.label_of_id.end()) {
       throw source_error(origin, ErrorCode::corrupt,
                          "line {}: '{}' is not the number of a class; get the devkit again", number,
                          line.substr(0, 40));

@@ -88,9 +88,7 @@ class Jsonl : public ListedSource {
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    return {{"kind", "jsonl"},
-            {"path", absolute_name(path_)},
-            {"files", std::to_string(splits_.at(split).files.paths().size())}};
+    return facts_of_files("jsonl", path_, splits_.at(split).files.paths().size());
   }
 
   std::vector<fs::path> roots() const override { return root_if_folder(path_); }
@@ -102,19 +100,14 @@ class Jsonl : public ListedSource {
   SampleIdentity identity(size_t split, int64_t index) const override {
     const JsonlSplit& from = splits_.at(split);
     const auto line = static_cast<size_t>(index);
-    return {.name = place_of(from, line, name_of(from.files.paths()[file_of(from, line)])),
-            .num_bytes = range_of(from, line).num_bytes};
+    return {
+        .name = place_of(from, line, name_below(path_, from.files.paths()[file_of(from, line)])),
+        .num_bytes = range_of(from, line).num_bytes};
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
     const JsonlSplit& from = splits_.at(split);
-    std::vector<SourceInput> inputs;
-    for (size_t i = 0; i < from.file_crc32c.size(); ++i) {
-      inputs.push_back({.name = name_of(from.files.paths()[i]),
-                        .num_bytes = from.files.num_bytes(i),
-                        .crc32c = from.file_crc32c[i]});
-    }
-    return inputs;
+    return inputs_of_texts(path_, from.files, from.file_crc32c);
   }
 
   void will_read(size_t split, int64_t index) const override {
@@ -162,14 +155,7 @@ class Jsonl : public ListedSource {
       throw NoSamples(source_error(split.files.paths().front(), ErrorCode::not_found,
                                    "split '{}': there are no lines in it", listed.name));
     }
-    if (const std::string note = split.files.note(); !note.empty()) {
-      notes_.push_back(fmt::format("{}: {}", listed.name, note));
-    }
-    if (num_marks > 0) {
-      notes_.push_back(
-          fmt::format("{}: {} with a byte order mark, which is left out", listed.name,
-                      num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", num_marks)));
-    }
+    note_texts(listed.name, split.files, num_marks, notes_);
     infos_.push_back(std::move(info));
     splits_.push_back(std::move(split));
   }
@@ -284,9 +270,6 @@ class Jsonl : public ListedSource {
     return seen;
   }
 
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
-
   static std::string place_of(const JsonlSplit& split, size_t line, const std::string& file) {
     return split.layouts[file_of(split, line)] == JsonLayout::lines
                ? fmt::format("{}:{}", file, split.lines.at(line).number)
@@ -331,11 +314,6 @@ class Jsonl : public ListedSource {
   mutable tbb::enumerable_thread_specific<std::vector<std::byte>> chunks_;
 };
 
-class JsonlKind final : public KindOptions<JsonlOptions, open_jsonl, jsonl_files> {
- public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
-};
-
 }  // namespace
 
 std::unique_ptr<Source> open_jsonl(const fs::path& path, const JsonlOptions& options) {
@@ -367,7 +345,7 @@ SourceKind jsonl_kind() {
               "JSON lines: texts, numbers and tokens, compressed or not; one file, or a "
               "folder of files",
           .example = "/data/tokens /fast/tokens --token-dtype u16",
-          .options = make_source_options<JsonlKind>,
+          .options = make_source_options<KindOptions<JsonlOptions, open_jsonl, jsonl_files>>,
           .place = 60};
 }
 

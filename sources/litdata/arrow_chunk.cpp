@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -34,14 +33,6 @@ ArrowKind kind_of(const ArrowSchema& schema) {
   if (format == "+l" || format == "+L" || format.starts_with("+w:")) return ArrowKind::list;
   if (format == "+s") return ArrowKind::structure;
   return ArrowKind::other;
-}
-
-// Of "w:16" and "+w:4".
-int64_t fixed_size(std::string_view format) {
-  int64_t size = 0;
-  const std::string_view digits = format.substr(format.find(':') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), size);
-  return size;
 }
 
 template <typename T>
@@ -246,7 +237,7 @@ std::span<const std::byte> arrow_bytes(const ArrowNode& node, const ArrowArray& 
   const int64_t place = array.offset + index;
   if (format.starts_with("v")) return arrow_viewed_bytes(array, place);
   if (format.starts_with("w:")) {
-    const int64_t size = fixed_size(format);
+    const int64_t size = arrow_fixed_size(format);
     return {static_cast<const std::byte*>(array.buffers[1]) + place * size,
             static_cast<size_t>(size)};
   }
@@ -257,7 +248,7 @@ ArrowItems arrow_items(const ArrowNode& node, const ArrowArray& array, int64_t i
   const std::string_view format = node.format;
   const int64_t place = array.offset + index;
   if (format.starts_with("+w:")) {
-    const int64_t size = fixed_size(format);
+    const int64_t size = arrow_fixed_size(format);
     return {.begin = place * size, .end = (place + 1) * size};
   }
   const bool is_wide = format == "+L";

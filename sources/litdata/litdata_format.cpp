@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -13,6 +12,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "rows/stored_values.h"
 
 namespace ffkit {
@@ -150,11 +150,10 @@ LitDataFormat parse_litdata_format(const std::string& name) {
   if (base == "tensor") return array(LitDataKind::tensor);
   if (base == "numpy") return array(LitDataKind::numpy);
   if (base == "no_header_tensor" || base == "no_header_numpy") {
-    uint32_t index = 0;
-    const auto [end, error] = std::from_chars(detail.data(), detail.data() + detail.size(), index);
-    const bool is_number = error == std::errc() && end == detail.data() + detail.size();
-    const auto dtype = base == "no_header_tensor" ? torch_dtype(index) : numpy_dtype(index);
-    if (!is_number || !dtype) {
+    const auto index = number_of_text<uint32_t>(detail);
+    const auto dtype_of = base == "no_header_tensor" ? torch_dtype : numpy_dtype;
+    const auto dtype = dtype_of(index.value_or(0));
+    if (!index || !dtype) {
       return refused_format(name, "it holds arrays of complex numbers, texts or objects");
     }
     LitDataFormat format = array(LitDataKind::numbers);

@@ -47,9 +47,7 @@ class LitDataRows final : public IndexedRows {
     }
     set_columns(options);
     if (config_->are_tokens) {
-      notes_.push_back(fmt::format(
-          "{}: written for a TokensLoader; samples are as long as they were written, and no blocks",
-          shown_place(path)));
+      note("written for a TokensLoader; samples are as long as they were written, and no blocks");
     }
   }
 
@@ -201,11 +199,11 @@ class LitDataRows final : public IndexedRows {
       RowValue& value = values[*positions_[i]];
       in_column(names_[i], [&] {
         read_table_leaf(formats_[i], *leaf, *batch->array.get(), place.row - batch->first_row,
-                        options().max_row_bytes, value, buffers);
+                        options().max_sample_bytes, value, buffers);
       });
       num_bytes += value.num_bytes();
     }
-    require_sample_size(num_bytes, options().max_row_bytes);
+    require_sample_size(num_bytes, options().max_sample_bytes);
   }
 
   // The values of tables, whose types say more than the index: what is None in the first sample is
@@ -322,8 +320,7 @@ class LitDataRows final : public IndexedRows {
         const bool is_above_others = std::ranges::any_of(
             names_, [&](const std::string& name) { return name.starts_with(names_[i] + "/"); });
         if (is_above_others) continue;
-        notes_.push_back(fmt::format("{}: the column '{}' is left out: no sample has a value in it",
-                                     shown_place(path()), names_[i]));
+        note("the column '{}' is left out: no sample has a value in it", names_[i]);
       } else if (format.kind == LitDataKind::refused) {
         refused.push_back({names_[i], format.refusal});
       }
@@ -333,11 +330,8 @@ class LitDataRows final : public IndexedRows {
       LitDataFormat& format = formats_[i];
       positions_.emplace_back();
       if (format.kind == LitDataKind::refused) continue;
-      const char* const note = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
-      if (note != nullptr) {
-        notes_.push_back(
-            fmt::format("{}: the column '{}' {}", shown_place(path()), names_[i], note));
-      }
+      const char* const what = format.kind == LitDataKind::pillow ? kPillowStored : format.note;
+      if (what != nullptr) note("the column '{}' {}", names_[i], what);
       format.field.name = names_[i];
       positions_[i] = columns_.size();
       columns_.push_back({.field = format.field});
@@ -359,10 +353,10 @@ class LitDataRows final : public IndexedRows {
       return;
     }
     format.field.dtype = *dtype;
-    notes_.push_back(
-        fmt::format("{}: the index does not name the type of the arrays of column '{}'; they are "
-                    "{}, as in the first sample",
-                    shown_place(path()), names_[leaf], to_string(*dtype)));
+    note(
+        "the index does not name the type of the arrays of column '{}'; they are {}, as in the "
+        "first sample",
+        names_[leaf], to_string(*dtype));
   }
 
   static std::optional<DType> dtype_of_array(LitDataKind kind, StoredBytes from) {
@@ -373,7 +367,7 @@ class LitDataRows final : public IndexedRows {
   template <typename Use>
   void for_each_leaf(std::span<const std::byte> row, SampleBuffers& buffers, const Use& use) const {
     if (config_->in_chunk == InChunk::samples)
-      row = inflate_sample(row, options().max_row_bytes, buffers);
+      row = inflate_sample(row, options().max_sample_bytes, buffers);
     if (config_->are_tokens) return use(0, row);
     StoredBytes from(row);
     StoredBytes sizes(from.take(4 * uint64_t{config_->names.size()}));
@@ -457,7 +451,7 @@ SourceKind litdata_kind() {
   return {.name = "litdata",
           .description = "Chunks of LitData: a folder with index.json, or one of such folders",
           .example = "/data/imagenet-chunks /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_litdata>>,
+          .options = make_source_options<KindOptions<RowOptions, open_litdata>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 35};

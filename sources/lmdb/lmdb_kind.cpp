@@ -46,10 +46,7 @@ std::string id_of_key(const std::string& key, bool is_integer) {
 class LmdbRows final : public FileRows {
  public:
   LmdbRows(const fs::path& path, const LmdbOptions& options)
-      : FileRows("lmdb", path,
-                 {.max_row_bytes = options.rows.max_sample_bytes,
-                  .temporary_folder = options.rows.temporary_folder,
-                  .cancel = options.rows.cancel}),
+      : FileRows("lmdb", path, options.rows),
         plane_order_(options.is_rgb ? PlaneOrder::rgb : PlaneOrder::bgr) {
     const std::vector<LmdbPlace> places = find_lmdb_files(path);
     std::map<std::string, std::vector<const LmdbPlace*>> splits;
@@ -123,8 +120,8 @@ class LmdbRows final : public FileRows {
         num_files, [&](size_t i) { rows[i] = list_file(split, i, database, databases[i]); });
     for (size_t i = 0; i < num_files; ++i) {
       if (databases[i].empty() || !database.empty()) continue;
-      notes_.push_back(fmt::format("{}: its named database '{}' is taken, the only one",
-                                   files(split).paths()[i].string(), printable(databases[i])));
+      add_note(notes_, files(split).paths()[i].string(),
+               "its named database '{}' is taken, the only one", printable(databases[i]));
     }
     return rows;
   }
@@ -196,19 +193,15 @@ class LmdbRows final : public FileRows {
           {.field = {members_->others[i], are_texts[i] ? FieldType::string : FieldType::bytes}});
     }
     columns_.push_back({.field = {"id", FieldType::string}});
-    const std::string where = shown_place(path());
-    notes_.push_back(
-        fmt::format("{}: entries with the same number are one sample: '{}' of pictures, and '{}'",
-                    where, members_->picture, fmt::join(members_->others, "', '")));
+    note("entries with the same number are one sample: '{}' of pictures, and '{}'",
+         members_->picture, fmt::join(members_->others, "', '"));
     if (num_alone > 0) {
-      notes_.push_back(fmt::format("{}: {} sample{} not all of '{}', and null there", where,
-                                   num_alone, num_alone == 1 ? " has" : "s have",
-                                   fmt::join(members_->others, "', '")));
+      note("{} sample{} not all of '{}', and null there", num_alone,
+           num_alone == 1 ? " has" : "s have", fmt::join(members_->others, "', '"));
     }
     if (num_lost > 0) {
-      notes_.push_back(fmt::format("{}: {} sample{} no picture, and {} bad", where, num_lost,
-                                   num_lost == 1 ? " has" : "s have",
-                                   num_lost == 1 ? "is" : "are"));
+      note("{} sample{} no picture, and {} bad", num_lost, num_lost == 1 ? " has" : "s have",
+           num_lost == 1 ? "is" : "are");
     }
   }
 
@@ -235,9 +228,8 @@ class LmdbRows final : public FileRows {
       const std::string text = text_at(split, file, row.value);
       if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) continue;
       if (text == std::to_string(num_there)) continue;
-      notes_.push_back(fmt::format("{}: '{}' says {}, and {} samples are there",
-                                   files(split).paths()[file].string(), printable(row.id), text,
-                                   num_there));
+      add_note(notes_, files(split).paths()[file].string(),
+               "'{}' says {}, and {} samples are there", printable(row.id), text, num_there);
     }
   }
 
@@ -248,11 +240,11 @@ class LmdbRows final : public FileRows {
     for (size_t i = 0; i < places.others.size(); ++i) {
       if (!places.others[i]) continue;
       const FileRange& value = *places.others[i];
-      if (value.num_bytes > options().max_row_bytes) {
+      if (value.num_bytes > options().max_sample_bytes) {
         throw error_of(
             ErrorCode::unsupported,
             "column '{}': has {} bytes, but a sample may have at most {}; raise the limit with {}",
-            members_->others[i], value.num_bytes, options().max_row_bytes,
+            members_->others[i], value.num_bytes, options().max_sample_bytes,
             option_name("max_sample_bytes"));
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
@@ -377,9 +369,8 @@ class LmdbRows final : public FileRows {
     classes_.assign(names.begin(), names.end());
     columns_.push_back(
         {.field = {"label", FieldType::scalar, DType::i64}, .class_names = classes_});
-    notes_.push_back(fmt::format(
-        "{}: the classes are those in the folders' names, as of LSUN: {}{}", shown_place(path()),
-        fmt::join(classes_, ", "), has_unlabelled ? "; the label of others in 'test' is -1" : ""));
+    note("the classes are those in the folders' names, as of LSUN: {}{}", fmt::join(classes_, ", "),
+         has_unlabelled ? "; the label of others in 'test' is -1" : "");
   }
 
   void add_labels(const LmdbRowsOfFiles& rows,
@@ -395,12 +386,10 @@ class LmdbRows final : public FileRows {
   }
 
   void note_left_out() {
-    const std::string where = shown_place(path());
-    notes_.push_back(fmt::format("{}: the values are taken as {}", where,
-                                 value_ == LmdbValue::picture ? "pictures"
-                                 : value_ == LmdbValue::datum ? "Datum messages of Caffe"
-                                 : value_ == LmdbValue::text  ? "texts"
-                                                              : "bytes"));
+    note("the values are taken as {}", value_ == LmdbValue::picture ? "pictures"
+                                       : value_ == LmdbValue::datum ? "Datum messages of Caffe"
+                                       : value_ == LmdbValue::text  ? "texts"
+                                                                    : "bytes");
     if (is_guessed_bytes_) {
       notes_.back() += fmt::format(
           ", for they are neither pictures nor Datum messages; {} takes "
@@ -408,24 +397,22 @@ class LmdbRows final : public FileRows {
           option_set("value", "text"));
     }
     if (num_raw_ > 0) {
-      notes_.push_back(fmt::format(
-          "{}: {} picture{} pixels, and stored without a loss: three planes as PPM, in the order "
-          "{}, one plane as PNG",
-          where, num_raw_, num_raw_ == 1 ? " is" : "s are",
+      note(
+          "{} picture{} pixels, and stored without a loss: three planes as PPM, in the order {}, "
+          "one plane as PNG",
+          num_raw_, num_raw_ == 1 ? " is" : "s are",
           plane_order_ == PlaneOrder::bgr
               ? fmt::format("blue, green, red, as convert_imageset writes them ({} says otherwise)",
                             option_name("rgb"))
-              : std::string("red, green, blue")));
+              : std::string("red, green, blue"));
     }
     if (!left_out_.empty()) {
-      notes_.push_back(fmt::format("{}: entries that tell of the others are left out: '{}'", where,
-                                   fmt::join(left_out_, "', '")));
+      note("entries that tell of the others are left out: '{}'", fmt::join(left_out_, "', '"));
     }
     if (num_others_ == 0) return;
-    notes_.push_back(fmt::format("{}: {} other value{} a bad sample: '{}'{}", where, num_others_,
-                                 num_others_ == 1 ? " is" : "s are each",
-                                 fmt::join(others_, "', '"),
-                                 num_others_ > std::ssize(others_) ? ", ..." : ""));
+    note("{} other value{} a bad sample: '{}'{}", num_others_,
+         num_others_ == 1 ? " is" : "s are each", fmt::join(others_, "', '"),
+         num_others_ > std::ssize(others_) ? ", ..." : "");
   }
 
   const PlaneOrder plane_order_;
@@ -442,11 +429,6 @@ class LmdbRows final : public FileRows {
   std::set<std::string> left_out_;
   int64_t num_others_ = 0;           // values that are something else
   std::vector<std::string> others_;  // ids of the first ones
-};
-
-class LmdbKind final : public KindOptions<LmdbOptions, open_lmdb> {
- public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
 };
 
 }  // namespace
@@ -472,7 +454,7 @@ SourceKind lmdb_kind() {
       .name = "lmdb",
       .description = "LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes",
       .example = "/data/lsun /fast/lsun",
-      .options = make_source_options<LmdbKind>,
+      .options = make_source_options<KindOptions<LmdbOptions, open_lmdb>>,
       .pictures = PictureUse::store,
       .takes_exif = true,
       .place = 58};

@@ -288,21 +288,18 @@ class MdsRows final : public IndexedRows {
       (is_checked ? checked : others)
           .push_back(fmt::format("{} of {} shard{}", algorithm, count, count == 1 ? "" : "s"));
     }
-    const std::string where = shown_place(path());
     if (!checked.empty()) {
-      notes_.push_back(fmt::format("{}: hashes in index.json were compared: {}", where,
-                                   fmt::join(checked, ", ")));
+      note("hashes in index.json were compared: {}", fmt::join(checked, ", "));
     }
     if (!others.empty()) {
-      notes_.push_back(fmt::format(
-          "{}: hashes in index.json are not checked: {}; sizes and tables of samples are{}", where,
-          fmt::join(others, ", "),
-          are_checked ? ""
-                      : fmt::format(" ({} reads all shards to compare them)",
-                                    option_name("check_hashes"))));
+      note("hashes in index.json are not checked: {}; sizes and tables of samples are{}",
+           fmt::join(others, ", "),
+           are_checked ? ""
+                       : fmt::format(" ({} reads all shards to compare them)",
+                                     option_name("check_hashes")));
     }
     if (are_checked && num_hashes_.empty()) {
-      notes_.push_back(fmt::format("{}: there are no hashes in index.json to compare", where));
+      note("there are no hashes in index.json to compare");
     }
   }
 
@@ -323,14 +320,13 @@ class MdsRows final : public IndexedRows {
       if (encoding.kind == MdsKind::refused) continue;
       if (encoding.kind == MdsKind::array && !encoding.dtype) {
         encoding.field.dtype = first_dtype(i, options);
-        notes_.push_back(fmt::format(
-            "{}: the column '{}' does not name the type of its arrays; they are {}, as in the "
-            "first sample",
-            shown_place(path()), mds_columns_[i].name, to_string(encoding.field.dtype)));
+        note(
+            "the column '{}' does not name the type of its arrays; they are {}, as in the first "
+            "sample",
+            mds_columns_[i].name, to_string(encoding.field.dtype));
       }
       if (encoding.kind == MdsKind::pillow || encoding.kind == MdsKind::pillow_list) {
-        notes_.push_back(fmt::format("{}: the column '{}' {}", shown_place(path()),
-                                     mds_columns_[i].name, kPillowStored));
+        note("the column '{}' {}", mds_columns_[i].name, kPillowStored);
       }
       if (encoding.field.type == FieldType::bytes && holds_pictures(i, options)) {
         encoding.field.type = FieldType::image;
@@ -443,12 +439,12 @@ class MdsRows final : public IndexedRows {
   std::vector<std::optional<size_t>> positions_;  // of mds_columns_ in columns_
 };
 
-class MdsKindOptions final : public RowSourceOptions<open_mds, mds_files> {
+class MdsKindOptions final : public KindOptions<RowOptions, open_mds, mds_files> {
  public:
   void describe(OptionTable& table) override {
     table.add("check-hashes", options_.check_hashes,
               "First compares the shards with the hashes in index.json; reads all of them");
-    RowSourceOptions::describe(table);
+    KindOptions::describe(table);
   }
 };
 

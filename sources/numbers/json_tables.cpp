@@ -62,8 +62,8 @@ class TableReader {
     for (const auto& [name, error] : wrong_) throw error;
     for (const auto& [name, count] : count_) {
       if (count < 2) continue;
-      notes.push_back(fmt::format("{}: '{}' is there {} times; the last one counts",
-                                  file_.path().string(), name, count));
+      add_note(notes, file_.path().string(), "'{}' is there {} times; the last one counts", name,
+               count);
     }
   }
 

@@ -96,10 +96,10 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
           "names '{}', for which the devkit always uses its own list of scenes; rename the split",
           own.name);
     }
-    notes.push_back(
-        fmt::format("{}: '{}' is taken from it, but the devkit has a list of its own "
-                    "under this name; rename the split to evaluate with the devkit",
-                    (folder / kSplitsFile).string(), own.name));
+    add_note(notes, (folder / kSplitsFile).string(),
+             "'{}' is taken from it, but the devkit has a list of its own under this name; rename "
+             "the split to evaluate with the devkit",
+             own.name);
     if (official != splits.end()) {
       *official = std::move(own);
     } else {

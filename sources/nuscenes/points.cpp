@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <ffkit/nuscenes/record.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "converter/input/sample_arrays.h"
 #include "format/schema/element.h"
 #include "format/schema/npy_header.h"
@@ -60,13 +60,10 @@ class Header {
 
   size_t number(std::string_view key) {
     const std::string_view text = value(key);
-    size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number > kMaxPoints) {
-      throw error_of(ErrorCode::corrupt, "{} is '{}' instead of a number up to {}", key,
-                     text.substr(0, 200), kMaxPoints);
-    }
-    return number;
+    const auto number = number_of_text<size_t>(text);
+    if (number && *number <= kMaxPoints) return *number;
+    throw error_of(ErrorCode::corrupt, "{} is '{}' instead of a number up to {}", key,
+                   text.substr(0, 200), kMaxPoints);
   }
 
   // Where the data begins.

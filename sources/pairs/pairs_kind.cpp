@@ -21,9 +21,10 @@
 namespace ffkit {
 namespace {
 
-class Pairs : public ListedSource {
+class Pairs : public ListedPictures {
  public:
-  explicit Pairs(const PairsOptions& options) : storer_(as_they_are(options.store, options.exif)) {
+  explicit Pairs(const PairsOptions& options)
+      : ListedPictures(as_they_are(options.store, options.exif)) {
     PairsLayout layout = find_pairs_layout(options);
     splits_ = list_pairs(layout, options, notes_);
     folders_ = std::move(layout.folders);
@@ -56,12 +57,6 @@ class Pairs : public ListedSource {
     if (!list.empty()) facts["list"] = absolute_name(list);
     return facts;
   }
-
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(storer_.storage());
-  }
-
-  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
 
   std::vector<fs::path> roots() const override {
     std::vector<fs::path> roots;
@@ -141,7 +136,6 @@ class Pairs : public ListedSource {
     return splits_.at(split).samples.at(static_cast<size_t>(index));
   }
 
-  const ImageStorer storer_;
   std::vector<PairsFolder> folders_;
   std::vector<MaskNumbers> numbers_;  // of each folder's files; of the first one's: no matter
   std::vector<PairSplit> splits_;

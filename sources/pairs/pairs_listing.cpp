@@ -94,11 +94,10 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   if (num_others > 0) {
     const bool is_one = num_others == 1;
     const char* where = is_one ? " before its ending" : " before their ending";
-    notes.push_back(fmt::format("{}: {} {} left out of '{}': {} not end in '{}'{}",
-                                folder.path.string(), num_others,
-                                is_one ? "picture was" : "pictures were", folder.field,
-                                is_one ? "its name does" : "their names do", folder.suffix,
-                                end.ending.empty() ? where : ""));
+    add_note(notes, folder.path.string(), "{} {} left out of '{}': {} not end in '{}'{}",
+             num_others, is_one ? "picture was" : "pictures were", folder.field,
+             is_one ? "its name does" : "their names do", folder.suffix,
+             end.ending.empty() ? where : "");
   }
   std::ranges::stable_sort(files, {}, &NamedFile::name);
   const auto same = std::ranges::adjacent_find(files, {}, &NamedFile::name);
@@ -206,7 +205,7 @@ class PairsLister {
                          "{}; add them, or leave such names out with {}", what,
                          option_set("unpaired", "skip"));
     }
-    notes_.push_back(fmt::format("{}: {}; left out", pictures().string(), what));
+    add_note(notes_, pictures().string(), "{}; left out", what);
   }
 
   // The splits of lists are named after them.
@@ -318,7 +317,7 @@ class PairsLister {
       names.push_back(name);
       if (!is_wanted(name) && !is_wanted(top)) continue;
       if (top != name) {
-        notes_.push_back(fmt::format("{}: is the split '{}'", (pictures() / top).string(), name));
+        add_note(notes_, (pictures() / top).string(), "is the split '{}'", name);
       }
       split_of.emplace(top, splits_.size());
       splits_.push_back({.name = name, .samples = {}, .list = {}});
@@ -363,8 +362,7 @@ class PairsLister {
       }
     }
     if (name != "train") {
-      notes_.push_back(
-          fmt::format("{}: its pictures become the split '{}'", pictures().string(), name));
+      add_note(notes_, pictures().string(), "its pictures become the split '{}'", name);
     }
     return name;
   }

@@ -160,7 +160,7 @@ std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
   }
   for (const ArrowColumn& column : columns_) {
     const std::string note = note_of_mode(column.column.field.name, column.column.mode);
-    if (!note.empty()) notes.push_back(fmt::format("{}: {}", where, note));
+    if (!note.empty()) add_note(notes, where, "{}", note);
   }
   std::string others;
   for (const ArrowLeftOut& column : left_out_) {
@@ -171,24 +171,21 @@ std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
     others += fmt::format("{}'{}' ({})", others.empty() ? "" : ", ", column.name, column.what);
   }
   if (!others.empty()) {
-    notes.push_back(
-        fmt::format("{}: columns that fields cannot hold were left out: {}", where, others));
+    add_note(notes, where, "columns that fields cannot hold were left out: {}", others);
   }
   for (size_t i = 0; i < columns_.size();) {
     const std::string name = columns_[i].column.field.name;
     if (num_files_[i] == num_all_) {
       ++i;
     } else if (is_pandas_index(name)) {
-      notes.push_back(
-          fmt::format("{}: '{}', the row labels of pandas, is in {} of {} files, and "
-                      "is left out",
-                      where, name, num_files_[i], num_all_));
+      add_note(notes, where,
+               "'{}', the row labels of pandas, is in {} of {} files, and is left out", name,
+               num_files_[i], num_all_);
       erase(i);
     } else {
-      notes.push_back(
-          fmt::format("{}: column '{}' is in {} of {} files; the splits of the others "
-                      "have nothing there",
-                      where, name, num_files_[i], num_all_));
+      add_note(notes, where,
+               "column '{}' is in {} of {} files; the splits of the others have nothing there",
+               name, num_files_[i], num_all_);
       ++i;
     }
   }

@@ -18,7 +18,7 @@ SourceKind parquet_kind() {
   return {.name = "parquet",
           .description = "parquet and Arrow: files of Hugging Face's datasets, or of any columns",
           .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
-          .options = make_source_options<RowSourceOptions<open_parquet, parquet_files>>,
+          .options = make_source_options<KindOptions<RowOptions, open_parquet, parquet_files>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 32};

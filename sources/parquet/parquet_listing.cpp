@@ -75,8 +75,8 @@ void take_saved_files(const fs::path& path, ShardListing& listing) {
     if (!name.empty()) split = {name, name.starts_with("train"), std::move(split.files)};
   }
   if (num_others == 0) return;
-  listing.notes.push_back(fmt::format("{}: {} files were left out: state.json does not name them",
-                                      shown_place(path), num_others));
+  add_note(listing.notes, shown_place(path),
+           "{} files were left out: state.json does not name them", num_others);
 }
 
 // An Arrow table says how many rows it has in its batches alone.
@@ -109,10 +109,9 @@ ShardListing list_parquet_files(const fs::path& path) {
   }
   take_saved_files(path, listing);
   if (!is_brace_list(path) && is_folder_at(path) && is_folder_at(path / "_delta_log")) {
-    listing.notes.push_back(
-        fmt::format("{}: is a table of Delta Lake, whose log is not read: files that the table no "
-                    "longer counts are taken, too, until VACUUM removes them",
-                    shown_place(path)));
+    add_note(listing.notes, shown_place(path),
+             "is a table of Delta Lake, whose log is not read: files that the table no longer "
+             "counts are taken, too, until VACUUM removes them");
   }
   return listing;
 }

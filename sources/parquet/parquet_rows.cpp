@@ -61,22 +61,13 @@ class ParquetRows final : public RowTable {
   const std::vector<std::string>& notes() const override { return notes_; }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    return {{"kind", "parquet"},
-            {"path", absolute_name(path_)},
-            {"files", std::to_string(splits_.at(split).files.size())}};
+    return facts_of_files("parquet", path_, splits_.at(split).files.size());
   }
   std::vector<fs::path> roots() const override { return root_if_folder(path_); }
 
   std::vector<SourceInput> inputs(size_t split) const override {
     const ParquetSplit& from = splits_.at(split);
-    std::vector<SourceInput> inputs;
-    inputs.reserve(from.files.size());
-    for (size_t i = 0; i < from.files.size(); ++i) {
-      inputs.push_back({.name = name_below(path_, from.files[i]),
-                        .num_bytes = from.stamps[i].num_bytes,
-                        .modified_ns = from.stamps[i].modified_ns});
-    }
-    return inputs;
+    return inputs_of_files(path_, from.files, from.stamps);
   }
 
   // On average, without compression.
@@ -360,10 +351,9 @@ class ParquetRows final : public RowTable {
     for (size_t i = asked.size(); i-- > 0;) {
       const ArrowColumn& column = arrow_.columns()[asked[i]];
       if (column.place.depth <= 2 || is_regular[i]) continue;
-      notes_.push_back(
-          fmt::format("{}: column '{}' was left out: its lists of lists of lists are "
-                      "of different lengths",
-                      shown_place(path_), column.column.field.name));
+      add_note(notes_, shown_place(path_),
+               "column '{}' was left out: its lists of lists of lists are of different lengths",
+               column.column.field.name);
       arrow_.erase(asked[i]);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/number_text.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
@@ -100,11 +101,8 @@ std::vector<std::string> keys_of(const std::vector<PartitionValue>& values) {
 
 // "007" is a text.
 std::optional<int64_t> plain_number(const std::string& text) {
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || std::to_string(number) != text) return std::nullopt;
-  return number;
+  const auto number = number_of_text<int64_t>(text);
+  return number && std::to_string(*number) == text ? number : std::nullopt;
 }
 
 }  // namespace
@@ -183,18 +181,16 @@ PartitionColumns::PartitionColumns(const fs::path& root,
     const bool is_own = std::ranges::any_of(
         own, [&](const RowColumn& column) { return column.field.name == name; });
     if (!is_own) {
-      notes_.push_back(fmt::format(
-          "{}: column '{}' comes from the names of the folders{}", shown_place(root), name,
-          columns_[i].class_names.empty()
-              ? std::string()
-              : fmt::format(", whose {} values are the classes, in the order of their names",
-                            columns_[i].class_names.size())));
+      add_note(notes_, shown_place(root), "column '{}' comes from the names of the folders{}", name,
+               columns_[i].class_names.empty()
+                   ? std::string()
+                   : fmt::format(", whose {} values are the classes, in the order of their names",
+                                 columns_[i].class_names.size()));
       continue;
     }
-    notes_.push_back(
-        fmt::format("{}: column '{}' is in the files and in the folders' names; that "
-                    "of the files is taken",
-                    shown_place(root), name));
+    add_note(notes_, shown_place(root),
+             "column '{}' is in the files and in the folders' names; that of the files is taken",
+             name);
     const auto at = static_cast<std::ptrdiff_t>(i);
     columns_.erase(columns_.begin() + at);
     for (auto& split : values_) {

@@ -11,9 +11,9 @@
 namespace ffkit {
 namespace {
 
-class ImageSource : public ListedSource {
+class ImageSource : public ListedPictures {
  public:
-  explicit ImageSource(ImageSet set) : set_(std::move(set)), storer_(set_.storage) {
+  explicit ImageSource(ImageSet set) : ListedPictures(set.storage), set_(std::move(set)) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
         throw source_error(split.path, ErrorCode::not_found, "there are no pictures in it");
@@ -49,11 +49,6 @@ class ImageSource : public ListedSource {
     return facts;
   }
 
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(set_.storage);
-  }
-
-  bool checks_headers_only() const override { return storer_.checks_headers_only(); }
   std::vector<fs::path> roots() const override { return set_.roots; }
 
   SampleIdentity identity(size_t split, int64_t index) const override {
@@ -177,7 +172,6 @@ class ImageSource : public ListedSource {
   }
 
   const ImageSet set_;
-  const ImageStorer storer_;
 };
 
 }  // namespace

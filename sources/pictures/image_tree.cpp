@@ -16,9 +16,15 @@
 namespace ffkit {
 namespace {
 
-[[noreturn]] void cannot_list(const fs::filesystem_error& error, const fs::path& folder) {
-  throw source_io_error((error.path1().empty() ? folder : error.path1()), "cannot be listed",
-                        error.code().value());
+// What `list` returns, which lists `folder`.
+template <typename List>
+auto listed(const fs::path& folder, const List& list) {
+  try {
+    return list();
+  } catch (const fs::filesystem_error& error) {
+    throw source_io_error((error.path1().empty() ? folder : error.path1()), "cannot be listed",
+                          error.code().value());
+  }
 }
 
 bool is_hidden(const fs::path& path) {
@@ -29,7 +35,7 @@ enum class Wanted { folders, hidden_folders, files };
 
 std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
   std::vector<std::string> names;
-  try {
+  listed(folder, [&] {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       if (is_hidden(entry.path()) != (wanted == Wanted::hidden_folders)) continue;
       if (wanted == Wanted::folders && !has_image_name(entry.path())) {
@@ -40,9 +46,7 @@ std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
         names.push_back(entry.path().filename().string());
       }
     }
-  } catch (const fs::filesystem_error& error) {
-    cannot_list(error, folder);
-  }
+  });
   std::ranges::sort(names);
   return names;
 }
@@ -171,24 +175,18 @@ std::vector<std::string> list_files(const fs::path& folder) {
 }
 
 bool holds_images(const fs::path& folder) {
-  try {
+  return listed(folder, [&] {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       std::error_code error;
       if (!entry.is_directory(error) && is_picture(picture_kind_of(entry.path()))) return true;
     }
     return false;
-  } catch (const fs::filesystem_error& error) {
-    cannot_list(error, folder);
-  }
+  });
 }
 
 bool holds_images_below(const fs::path& folder) {
-  try {
-    FoldersAbove above;
-    return holds_images_in(folder, above);
-  } catch (const fs::filesystem_error& error) {
-    cannot_list(error, folder);
-  }
+  FoldersAbove above;
+  return listed(folder, [&] { return holds_images_in(folder, above); });
 }
 
 ImageListing list_class_folders(const fs::path& root, const std::vector<std::string>& folders) {
@@ -196,11 +194,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
   // Each file is looked at for its size: on network file systems that is what takes the time.
   parallel_io_that_throws(folders.size(), [&](size_t i) {
     const fs::path folder = root / folders[i];
-    try {
-      list_images(root, folder, /*is_deep=*/true, listings[i]);
-    } catch (const fs::filesystem_error& error) {
-      cannot_list(error, folder);
-    }
+    listed(folder, [&] { list_images(root, folder, /*is_deep=*/true, listings[i]); });
   });
   ImageListing all;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -216,11 +210,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
 
 ImageListing list_flat_folder(const fs::path& root) {
   ImageListing listing;
-  try {
-    list_images(root, root, /*is_deep=*/false, listing);
-  } catch (const fs::filesystem_error& error) {
-    cannot_list(error, root);
-  }
+  listed(root, [&] { list_images(root, root, /*is_deep=*/false, listing); });
   return listing;
 }
 

@@ -2,13 +2,14 @@
 
 #include <simdjson.h>
 
-#include <charconv>
 #include <cstring>
 
 #include "base/little_endian.h"
+#include "base/number_text.h"
 #include "converter/input/cancel.h"
 #include "converter/input/input_file.h"
 #include "converter/input/source_error.h"
+#include "files/text_files.h"
 #include "rows/row_table.h"
 
 namespace ffkit {
@@ -159,14 +160,6 @@ void describe_entry(FileWindow& window, int64_t max_bytes, RecordIoEntry& entry)
 
 constexpr int64_t kMaxRecordIoListBytes = 1LL << 30;
 
-template <typename T>
-std::optional<T> number_in(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::vector<std::string_view> split_at_tabs(std::string_view line) {
   std::vector<std::string_view> columns;
   for (;;) {
@@ -184,14 +177,9 @@ void for_each_row_of_list(const fs::path& path, const Use& use) {
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument, "is not UTF-8 text; remove it");
   }
-  std::string_view rest = text;
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  for_each_line(text, [&](std::string_view line, int64_t number) {
     if (!line.empty()) use(number, split_at_tabs(line));
-  }
+  });
 }
 
 }  // namespace
@@ -303,7 +291,7 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
   std::vector<bool> has_key(records.size());
   size_t num_keys = 0;
   for_each_row_of_list(idx, [&](int64_t number, std::span<const std::string_view> columns) {
-    const auto offset = columns.size() == 2 ? number_in<int64_t>(columns[1]) : std::nullopt;
+    const auto offset = columns.size() == 2 ? number_of_text<int64_t>(columns[1]) : std::nullopt;
     if (!offset) {
       throw source_error(idx, ErrorCode::invalid_argument,
                          "line {} is not a key and offset, with a tab between; remove the file, or "
@@ -338,11 +326,11 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
 std::map<uint64_t, ListedPicture> read_picture_list(const fs::path& lst) {
   std::map<uint64_t, ListedPicture> list;
   for_each_row_of_list(lst, [&](int64_t number, std::span<const std::string_view> columns) {
-    const auto id = columns.size() >= 3 ? number_in<uint64_t>(columns[0]) : std::nullopt;
+    const auto id = columns.size() >= 3 ? number_of_text<uint64_t>(columns[0]) : std::nullopt;
     ListedPicture picture;
     bool is_line = id.has_value();
     for (size_t i = 1; is_line && i + 1 < columns.size(); ++i) {
-      const auto label = number_in<float>(columns[i]);
+      const auto label = number_of_text<float>(columns[i]);
       is_line = label.has_value();
       picture.labels.push_back(label.value_or(0));
     }

@@ -36,11 +36,7 @@ bool is_class_label(float label) {
 class RecordIoRows final : public FileRows {
  public:
   RecordIoRows(const fs::path& path, const RowOptions& options)
-      : FileRows("recordio", path,
-                 {.max_row_bytes = options.max_sample_bytes,
-                  .temporary_folder = options.temporary_folder,
-                  .cancel = options.cancel}),
-        names_(names_ending_in(".rec")) {
+      : FileRows("recordio", path, options), names_(names_ending_in(".rec")) {
     ShardListing listing = find_shards(path, names_);
     notes_ = std::move(listing.notes);
     std::vector<std::vector<std::vector<RecordIoEntry>>> scans;  // by split and file
@@ -103,7 +99,7 @@ class RecordIoRows final : public FileRows {
                                      std::min<int64_t>(2 * std::ssize(out), num_bytes - next));
       };
       scans[i] = scan_recordio(this->files(split).paths()[i], num_bytes, read,
-                               options().max_row_bytes, block_bytes, options().cancel);
+                               options().max_sample_bytes, block_bytes, options().cancel);
     });
     return scans;
   }
@@ -171,7 +167,7 @@ class RecordIoRows final : public FileRows {
 
   void take_ids(std::vector<std::vector<std::string>> ids, const char* what) {
     ids_ = std::move(ids);
-    notes_.push_back(fmt::format("{}: the ids are {}", shown_place(path()), what));
+    note("the ids are {}", what);
   }
 
   bool add_keys(size_t split, size_t i, std::span<const RecordIoEntry> entries,
@@ -196,8 +192,7 @@ class RecordIoRows final : public FileRows {
     const std::vector<std::string> of_file =
         names_of_records(read_picture_list(*lst), rows, why_not);
     if (!why_not.empty()) {
-      notes_.push_back(
-          fmt::format("{}: its names are not taken: it {}", shown_place(*lst), why_not));
+      add_note(notes_, shown_place(*lst), "its names are not taken: it {}", why_not);
       return false;
     }
     names.insert(names.end(), of_file.begin(), of_file.end());
@@ -251,10 +246,10 @@ class RecordIoRows final : public FileRows {
     } else if (no_class) {
       labels_are_reals_ = true;
       columns_.push_back({.field = {"label", FieldType::scalar, DType::f32}});
-      notes_.push_back(
-          fmt::format("{}: the labels stay f32 and are not classes: one of them is {}, and classes "
-                      "are whole numbers from 0, or -1 where there is none",
-                      shown_place(path()), *no_class));
+      note(
+          "the labels stay f32 and are not classes: one of them is {}, and classes are whole "
+          "numbers from 0, or -1 where there is none",
+          *no_class);
     } else {
       columns_.push_back({.field = {"label", FieldType::scalar, DType::i64}});
     }
@@ -271,9 +266,8 @@ class RecordIoRows final : public FileRows {
     if (!has_record_id) zeros = "id";
     if (!has_id2) zeros += zeros.empty() ? "id2" : " and id2";
     if (zeros.empty()) return;
-    notes_.push_back(fmt::format("{}: {} in the records' headers {} 0 everywhere, and left out",
-                                 shown_place(path()), zeros,
-                                 has_record_id || has_id2 ? "is" : "are"));
+    note("{} in the records' headers {} 0 everywhere, and left out", zeros,
+         has_record_id || has_id2 ? "is" : "are");
   }
 
   void set_label(const RecordIoImage& image, RowValue& value, SampleBuffers& buffers) const {
@@ -315,27 +309,28 @@ class RecordIoRows final : public FileRows {
                        : layout_ == RecordLayout::picture
                            ? "pictures without a header, and so without labels"
                            : "bytes without a known form, which are taken as they are";
-    notes_.push_back(fmt::format("{}: the records are {}", shown_place(path()), what));
-    note(num(RecordIoContent::damaged), "place is damaged, and a bad sample",
-         "places are damaged, and bad samples");
+    note("the records are {}", what);
+    note_count(num(RecordIoContent::damaged), "place is damaged, and a bad sample",
+               "places are damaged, and bad samples");
     if (layout_ == RecordLayout::bytes) return;
     const bool has_headers = layout_ == RecordLayout::image_header;
     const int64_t num_others =
         num(RecordIoContent::other) + (has_headers ? num(RecordIoContent::picture)
                                                    : num(RecordIoContent::picture_with_header) +
                                                          num(RecordIoContent::header_only));
-    note(num_others, "record is not, and is a bad sample", "records are none, and bad samples");
+    note_count(num_others, "record is not, and is a bad sample",
+               "records are none, and bad samples");
     if (!has_headers) return;
-    note(num(RecordIoContent::header_only),
-         "record has only a header, which marks the begin of a class in face sets; it is left out",
-         "records have only a header, which marks the begin of a class in face sets; they are left "
-         "out");
+    note_count(
+        num(RecordIoContent::header_only),
+        "record has only a header, which marks the begin of a class in face sets; it is left out",
+        "records have only a header, which marks the begin of a class in face sets; they are left "
+        "out");
   }
 
-  void note(int64_t count, const char* one, const char* several) {
+  void note_count(int64_t count, const char* one, const char* several) {
     if (count == 0) return;
-    notes_.push_back(
-        fmt::format("{}: {} {}", shown_place(path()), count, count == 1 ? one : several));
+    note("{} {}", count, count == 1 ? one : several);
   }
 
   const ShardNames names_;
@@ -362,7 +357,7 @@ SourceKind recordio_kind() {
           .description =
               "RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside",
           .example = "/data/imagenet-rec /fast/imagenet",
-          .options = make_source_options<RowSourceOptions<open_recordio>>,
+          .options = make_source_options<KindOptions<RowOptions, open_recordio>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 56};

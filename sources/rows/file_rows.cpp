@@ -14,7 +14,7 @@ namespace ffkit {
 
 namespace fs = std::filesystem;
 
-FileRows::FileRows(std::string kind, fs::path path, const Options& options)
+FileRows::FileRows(std::string kind, fs::path path, const RowOptions& options)
     : kind_(std::move(kind)), path_(std::move(path)), options_(options) {}
 
 size_t FileRows::add_split(std::string name, bool is_training, FileGroup files,
@@ -22,8 +22,7 @@ size_t FileRows::add_split(std::string name, bool is_training, FileGroup files,
   DecompressedFiles decompressed(files, options_.temporary_folder, options_.cancel, "file",
                                  find_stream);
   if (!decompressed.note().empty()) {
-    notes_.push_back(
-        fmt::format("{}: split '{}': {}", shown_place(path_), name, decompressed.note()));
+    note("split '{}': {}", name, decompressed.note());
   }
   splits_.push_back(Split{.files = std::move(files),
                           .decompressed = std::move(decompressed),
@@ -74,9 +73,7 @@ FileRows::Place FileRows::place_of(size_t split, int64_t row) const {
 }
 
 std::map<std::string, std::string> FileRows::facts(size_t split) const {
-  return {{"kind", kind_},
-          {"path", absolute_name(path_)},
-          {"files", std::to_string(splits_.at(split).files.paths().size())}};
+  return facts_of_files(kind_, path_, splits_.at(split).files.paths().size());
 }
 
 std::vector<fs::path> FileRows::roots() const {
@@ -85,14 +82,7 @@ std::vector<fs::path> FileRows::roots() const {
 
 std::vector<SourceInput> FileRows::inputs(size_t split) const {
   const FileGroup& files = splits_.at(split).files;
-  std::vector<SourceInput> inputs;
-  inputs.reserve(files.paths().size());
-  for (size_t i = 0; i < files.paths().size(); ++i) {
-    inputs.push_back({.name = name_below(path_, files.paths()[i]),
-                      .num_bytes = files.stamps()[i].num_bytes,
-                      .modified_ns = files.stamps()[i].modified_ns});
-  }
-  return inputs;
+  return inputs_of_files(path_, files.paths(), files.stamps());
 }
 
 int64_t FileRows::row_bytes(size_t split, int64_t row) const {
@@ -119,7 +109,7 @@ std::span<const std::byte> FileRows::row_data(size_t split, int64_t row,
                                               SampleBuffers& buffers) const {
   const Split& from = splits_.at(split);
   const FileRange& range = from.rows.at(static_cast<size_t>(row));
-  require_sample_size(range.num_bytes, options_.max_row_bytes);
+  require_sample_size(range.num_bytes, options_.max_sample_bytes);
   const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(range.num_bytes));
   read_file(split, place_of(split, row).file, range.offset, bytes);
   return bytes;

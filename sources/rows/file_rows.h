@@ -2,7 +2,6 @@
 // subclass lists the ranges and parses the bytes of one.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <ffkit/sources/row_sources.h>
+
 #include "archives/tar_index.h"
+#include "converter/input/source_error.h"
 #include "files/decompressed_files.h"
 #include "files/file_group.h"
 #include "rows/row_table.h"
@@ -36,15 +38,8 @@ class FileRows : public RowTable {
             SampleBuffers& buffers) const override;
 
  protected:
-  struct Options {
-    // Of one row; a larger one is a bad sample. Each thread holds one row in memory.
-    int64_t max_row_bytes = 1LL << 30;
-    // Where files are decompressed to; empty: $TMPDIR or /tmp.
-    std::filesystem::path temporary_folder = {};
-    const std::atomic<bool>* cancel = nullptr;
-  };
   // `kind`: the format's name, as in facts(). `path`: what was given.
-  FileRows(std::string kind, std::filesystem::path path, const Options& options);
+  FileRows(std::string kind, std::filesystem::path path, const RowOptions& options);
 
   // A split with files, and no rows yet. Files of gzip, zstd, bzip2 and xz data are decompressed,
   // each once, into temporary files; so is what `find_stream` says, where it is given. Returns its
@@ -77,7 +72,12 @@ class FileRows : public RowTable {
                      SampleBuffers& buffers) const;
 
   const std::filesystem::path& path() const { return path_; }
-  const Options& options() const { return options_; }
+  // Adds a sentence on what is at path().
+  template <typename... Args>
+  void note(fmt::format_string<Args...> sentence, Args&&... args) {
+    add_note(notes_, shown_place(path_), sentence, std::forward<Args>(args)...);
+  }
+  const RowOptions& options() const { return options_; }
 
   std::vector<RowColumn> columns_;
   std::vector<std::string> notes_;
@@ -92,7 +92,7 @@ class FileRows : public RowTable {
 
   const std::string kind_;
   const std::filesystem::path path_;
-  const Options options_;
+  const RowOptions options_;
   std::vector<Split> splits_;
   std::vector<SourceSplit> infos_;
 };

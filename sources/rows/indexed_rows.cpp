@@ -23,13 +23,15 @@ Error IndexValue::error(ErrorCode code, const std::string& message) const {
   return source_error(*file_, code, "{}{}{}", where_, where_.empty() ? "" : " ", message);
 }
 
-std::optional<IndexValue> IndexValue::find(const char* key) const {
+simdjson::dom::object IndexValue::members() const {
   simdjson::dom::object object;
-  if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not an object; write the index again");
-  }
+  if (value_.get_object().get(object) == simdjson::SUCCESS) return object;
+  throw error(ErrorCode::corrupt, "is not an object; write the index again");
+}
+
+std::optional<IndexValue> IndexValue::find(const char* key) const {
   simdjson::dom::element found;
-  if (object.at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
+  if (members().at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
   return IndexValue(found, *file_, where_.empty() ? key : where_ + "." + key);
 }
 
@@ -55,12 +57,8 @@ int64_t IndexValue::count() const {
 }
 
 std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
-  simdjson::dom::object object;
-  if (value_.get_object().get(object) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not an object; write the index again");
-  }
   std::vector<std::pair<std::string, std::string>> texts;
-  for (const auto& [key, value] : object) {
+  for (const auto& [key, value] : members()) {
     const std::string name(key);
     texts.emplace_back(name, IndexValue(value, *file_, where_ + '.' + name).text());
   }
@@ -149,13 +147,12 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     for (const auto& [split, folders] : found) {
       for (const fs::path& folder : folders) names.push_back(folder.filename().string());
     }
-    notes.push_back(
-        fmt::format("{}: all that index.json lists is the split 'train'", shown_place(path)));
+    add_note(notes, shown_place(path), "all that index.json lists is the split 'train'");
     if (!names.empty()) {
-      notes.push_back(fmt::format(
-          "{}: the folders '{}' have an index.json of their own, which was not read; where they "
-          "are splits, convert each by itself, or move the index.json above them away",
-          shown_place(path), fmt::join(names, "', '")));
+      add_note(notes, shown_place(path),
+               "the folders '{}' have an index.json of their own, which was not read; where they "
+               "are splits, convert each by itself, or move the index.json above them away",
+               fmt::join(names, "', '"));
     }
     return {{.split = "train", .is_training = true, .folder = path}};
   }
@@ -179,10 +176,10 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     std::vector<std::string> names;
     names.reserve(folders.size());
     for (const IndexedFolder& folder : folders) names.push_back(folder.split);
-    notes.push_back(fmt::format(
-        "{}: the folders '{}' become splits of these names; where they are parts of one split, let "
-        "{} merge their indexes first",
-        shown_place(path), fmt::join(names, "', '"), writer));
+    add_note(notes, shown_place(path),
+             "the folders '{}' become splits of these names; where they are parts of one split, "
+             "let {} merge their indexes first",
+             fmt::join(names, "', '"), writer);
   }
   std::ranges::stable_sort(folders, std::greater<>(), &IndexedFolder::is_training);
   return folders;
@@ -243,8 +240,8 @@ std::vector<const IndexedFile*> files_with_rows(const std::vector<IndexedFile>& 
     }
   }
   if (!twice.empty()) {
-    notes.push_back(fmt::format("{}: lists {} more than once; {} read once", shown_place(index),
-                                fmt::join(twice, ", "), twice.size() == 1 ? "it is" : "they are"));
+    add_note(notes, shown_place(index), "lists {} more than once; {} read once",
+             fmt::join(twice, ", "), twice.size() == 1 ? "it is" : "they are");
   }
   return with_rows;
 }
@@ -255,21 +252,11 @@ FilesOfSplit listed_files(const IndexedFolder& folder, const std::vector<Indexed
                           std::vector<std::string>& notes) {
   const auto with_rows = files_with_rows(files, folder.folder, notes);
   const FoundFiles found = find_files(folder.folder, with_rows);
-  FilesOfSplit listed{.name = folder.split, .is_training = folder.is_training};
-  listed.files.reserve(found.paths.size());
-  for (size_t i = 0; i < found.paths.size(); ++i) {
-    listed.files.push_back(
-        {found.paths[i], found.stamps[i].num_bytes, found.stamps[i].modified_ns});
-  }
-  return listed;
+  return listed_split(folder.split, folder.is_training, found.paths, found.stamps);
 }
 
 IndexedRows::IndexedRows(std::string kind, const fs::path& path, const RowOptions& options)
-    : FileRows(std::move(kind), path,
-               {.max_row_bytes = options.max_sample_bytes,
-                .temporary_folder = options.temporary_folder,
-                .cancel = options.cancel}),
-      checks_hashes_(options.check_hashes) {}
+    : FileRows(std::move(kind), path, options) {}
 
 void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& indexed) const {
   const ReadBytes read = [&](int64_t offset, std::span<std::byte> out) {
@@ -302,8 +289,8 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   }
   const auto num_empty = std::ranges::count(files, int64_t{0}, &IndexedFile::num_rows);
   if (num_empty > 0) {
-    notes_.push_back(fmt::format("{}: split '{}': {} of {} files have no samples by index.json",
-                                 shown_place(path()), folder.split, num_empty, files.size()));
+    note("split '{}': {} of {} files have no samples by index.json", folder.split, num_empty,
+         files.size());
   }
   FoundFiles found = find_files(folder.folder, with_rows);
   const std::vector<bool> are_compressed = std::move(found.are_compressed);
@@ -325,7 +312,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
                        "has {} bytes, but {} according to index.json; copy it again", num_bytes,
                        file.num_bytes);
       }
-      if (checks_hashes_) check_hashes(split, i, file);
+      if (options().check_hashes) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,
@@ -344,10 +331,10 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
     add_rows(split, std::span(tables[i]).first(num_rows));
   }
   if (num_left_out > 0) {
-    notes_.push_back(
-        fmt::format("{}: split '{}': {} samples are left out: its files have them, and index.json "
-                    "does not count them",
-                    shown_place(path()), folder.split, num_left_out));
+    note(
+        "split '{}': {} samples are left out: its files have them, and index.json does not count "
+        "them",
+        folder.split, num_left_out);
   }
 }
 
@@ -363,8 +350,7 @@ void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOpt
                          "the column '{}' {}; name the others in {}", column.name, column.reason,
                          option_name("columns"));
     }
-    notes_.push_back(fmt::format("{}: the column '{}' is left out: it {}", shown_place(path()),
-                                 column.name, column.reason));
+    note("the column '{}' is left out: it {}", column.name, column.reason);
   }
 }
 

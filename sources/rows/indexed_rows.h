@@ -50,6 +50,8 @@ class IndexValue {
   [[nodiscard]] Error error(ErrorCode code, const std::string& message) const;
 
  private:
+  simdjson::dom::object members() const;
+
   simdjson::dom::element value_;
   const std::filesystem::path* file_;
   std::string where_;
@@ -169,7 +171,6 @@ class IndexedRows : public FileRows {
  private:
   void check_hashes(size_t split, size_t file, const IndexedFile& indexed) const;
 
-  const bool checks_hashes_;
   std::vector<SourceInput> indexes_;  // of each split
 };
 

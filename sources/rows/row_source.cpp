@@ -20,12 +20,12 @@ namespace {
 constexpr std::array kLabelNames = {"label", "labels",           "cls", "class", "target",
                                     "y",     "image/class/label"};
 
-class RowSource final : public ListedSource {
+class RowSource final : public ListedPictures {
  public:
   RowSource(std::unique_ptr<RowTable> table, const RowOptions& options)
-      : table_(std::move(table)),
-        label_offset_(options.label_offset),
-        storer_(as_they_are(options.store, options.exif)) {
+      : ListedPictures(as_they_are(options.store, options.exif)),
+        table_(std::move(table)),
+        label_offset_(options.label_offset) {
     notes_ = table_->notes();
     choose_splits();
     choose_columns(options);
@@ -46,13 +46,14 @@ class RowSource final : public ListedSource {
   }
 
   std::map<std::string, std::string> options() const override {
-    std::map<std::string, std::string> options = manifest_options(storer_.storage());
+    std::map<std::string, std::string> options = ListedPictures::options();
     if (label_offset_ != 0) options["label_offset"] = std::to_string(label_offset_);
     return options;
   }
 
   bool checks_headers_only() const override {
-    return std::ranges::any_of(schema_.fields, is_picture_column) && storer_.checks_headers_only();
+    return std::ranges::any_of(schema_.fields, is_picture_column) &&
+           ListedPictures::checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override { return table_->roots(); }
@@ -113,8 +114,8 @@ class RowSource final : public ListedSource {
         taken_.push_back(i);
         infos_.push_back(splits[i]);
       } else {
-        notes_.push_back(fmt::format("{}: split '{}' has no samples, and is left out",
-                                     path().string(), splits[i].name));
+        add_note(notes_, path().string(), "split '{}' has no samples, and is left out",
+                 splits[i].name);
       }
     }
     if (infos_.empty()) {
@@ -335,18 +336,17 @@ class RowSource final : public ListedSource {
     }
     const bool is_of_test = group != nullptr && !group->is_training;
     if (!unlabelled.empty() && (unlabelled.size() < taken_.size() || is_of_test)) {
-      notes_.push_back(fmt::format("{}: no row of '{}' has a label; theirs is -1, none",
-                                   path().string(), fmt::join(unlabelled, "', '")));
+      add_note(notes_, path().string(), "no row of '{}' has a label; theirs is -1, none",
+               fmt::join(unlabelled, "', '"));
     }
     // Then each row says so.
     if (unlabelled.size() == taken_.size() && !is_of_test) {
       is_unlabelled_.assign(taken_.size(), false);
     }
     if (classes_.empty() && label_offset_ == 0 && label.least.value_or(0) > 0) {
-      notes_.push_back(
-          fmt::format("{}: the smallest label is {}; where labels count from 1, "
-                      "{} makes them count from 0",
-                      path().string(), *label.least, option_set("label_offset", "-1")));
+      add_note(notes_, path().string(),
+               "the smallest label is {}; where labels count from 1, {} makes them count from 0",
+               *label.least, option_set("label_offset", "-1"));
     }
   }
 
@@ -355,14 +355,14 @@ class RowSource final : public ListedSource {
       const std::optional<size_t> named = find(name);
       if (!named || std::ranges::find(fields_, *named) == fields_.end()) continue;
       const Field& field = column(*named);
-      notes_.push_back(fmt::format(
-          "{}: the column '{}' is of type {}, and not taken as the label, which is one whole "
-          "number a row{}",
-          path().string(), name, to_string(field.type),
-          field.type == FieldType::string
-              ? fmt::format(", or one text per row with {} and {}", option_name("label_column"),
-                            option_name("classes"))
-              : std::string()));
+      add_note(notes_, path().string(),
+               "the column '{}' is of type {}, and not taken as the label, which is one whole "
+               "number a row{}",
+               name, to_string(field.type),
+               field.type == FieldType::string
+                   ? fmt::format(", or one text per row with {} and {}",
+                                 option_name("label_column"), option_name("classes"))
+                   : std::string());
       return;
     }
   }
@@ -470,7 +470,6 @@ class RowSource final : public ListedSource {
 
   const std::unique_ptr<RowTable> table_;
   const int64_t label_offset_;
-  const ImageStorer storer_;
   std::vector<size_t> taken_;        // splits of the table
   std::vector<bool> is_unlabelled_;  // splits
   std::optional<size_t> image_;      // columns

@@ -23,13 +23,4 @@ namespace ffkit {
 // and for two columns that would be one field; Error(not_found) for a table without rows.
 std::unique_ptr<Source> make_row_source(std::unique_ptr<RowTable> table, const RowOptions& options);
 
-// The options of a kind whose sources are opened by `kOpen`(path, RowOptions), in its file
-// <name>_kind.cpp: make_source_options<RowSourceOptions<open_tfrecord>>. `kFiles`(path,
-// RowOptions): their files, where some of them will do.
-template <auto kOpen, auto kFiles = nullptr>
-class RowSourceOptions : public KindOptions<RowOptions, kOpen, kFiles> {
- public:
-  void describe(OptionTable& table) override { ffkit::describe(this->options_, table); }
-};
-
 }  // namespace ffkit

@@ -107,7 +107,7 @@ class Text : public ListedSource {
                        .num_bytes = split.num_bytes(),
                        .is_training = split.is_training};
       infos_.push_back(std::move(info));
-      add_notes(split);
+      note_texts(split.name, split.files, keeps_marks() ? 0 : split.num_marks, notes_);
     }
     schema_ = text::token_schema(text::token_dtype(rules_.vocabulary_size));
     if (rules_.tokenizer) {
@@ -129,12 +129,8 @@ class Text : public ListedSource {
   }
 
   std::map<std::string, std::string> facts(size_t split) const override {
-    std::map<std::string, std::string> facts = {{"kind", "text"}};
-    if (!is_tokenizer(split)) {
-      facts["path"] = absolute_name(path_);
-      facts["files"] = std::to_string(splits_.at(split).files.paths().size());
-    }
-    return facts;
+    if (is_tokenizer(split)) return {{"kind", "text"}};
+    return facts_of_files("text", path_, splits_.at(split).files.paths().size());
   }
 
   std::map<std::string, std::string> options() const override {
@@ -182,15 +178,9 @@ class Text : public ListedSource {
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
-    std::vector<SourceInput> inputs;
-    if (is_tokenizer(split)) return inputs;
+    if (is_tokenizer(split)) return {};
     const TextSplit& from = splits_.at(split);
-    for (size_t file = 0; file < from.file_crc32c.size(); ++file) {
-      inputs.push_back({.name = name_of(from.files.paths()[file]),
-                        .num_bytes = from.files.num_bytes(file),
-                        .crc32c = from.file_crc32c[file]});
-    }
-    return inputs;
+    return inputs_of_texts(path_, from.files, from.file_crc32c);
   }
 
   void will_read(size_t split, int64_t index) const override {
@@ -241,18 +231,6 @@ class Text : public ListedSource {
     return DocumentIs::line;
   }
 
-  void add_notes(const TextSplit& split) {
-    const auto note = [&](const std::string& sentence) {
-      notes_.push_back(fmt::format("{}: {}", split.name, sentence));
-    };
-    if (const std::string sentence = split.files.note(); !sentence.empty()) note(sentence);
-    if (split.num_marks > 0 && !keeps_marks()) {
-      note(fmt::format(
-          "{} with a byte order mark, which is left out",
-          split.num_marks == 1 ? "1 file begins" : fmt::format("{} files begin", split.num_marks)));
-    }
-  }
-
   // Of texts whose every byte is a token.
   bool keeps_marks() const { return !rules_.is_json && !rules_.replaces_bytes; }
 
@@ -261,11 +239,9 @@ class Text : public ListedSource {
     return splits_.at(split).blocks.at(static_cast<size_t>(index));
   }
 
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
   // A block's id: "books.jsonl:1", or the name of its first file.
   std::string place_of(size_t split, const TextBlock& block, int64_t line) const {
-    const std::string name = name_of(splits_[split].files.paths()[block.file]);
+    const std::string name = name_below(path_, splits_[split].files.paths()[block.file]);
     return place_in(split, block.file, name, line);
   }
   std::string place_in(size_t split, size_t file, const std::string& name, int64_t line) const {

@@ -52,7 +52,6 @@ namespace {
 
 class TextKind final : public KindOptions<TextOptions, open_text, text_files> {
  public:
-  void describe(OptionTable& table) override { ffkit::describe(options_, table); }
   void check(const OptionTable& /*table*/) const override { validate(options_); }
 };
 

@@ -1,7 +1,6 @@
 #include "tfrecord/tfrecord_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -9,6 +8,7 @@
 
 #include <ffkit/base/crc32c.h>
 
+#include "base/number_text.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "files/text_files.h"
@@ -170,12 +170,8 @@ using Shapes = std::map<std::string, std::vector<int64_t>>;
 int64_t tfds_number(const FeatureJson& value) {
   if (value.is_number_integer()) return value.get<int64_t>();
   const auto& text = value.get_ref<const std::string&>();
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw error_of(ErrorCode::corrupt, "'{}' is not a number", text.substr(0, 40));
-  }
-  return number;
+  if (const auto number = number_of_text<int64_t>(text)) return *number;
+  throw error_of(ErrorCode::corrupt, "'{}' is not a number", text.substr(0, 40));
 }
 
 // The feature `name`, which stands in lists of the lengths `outer`.

@@ -144,10 +144,7 @@ struct FoundFeatures {
 class TfRecordRows final : public FileRows {
  public:
   TfRecordRows(const fs::path& path, const RowOptions& options)
-      : FileRows("tfrecord", path,
-                 {.max_row_bytes = options.max_sample_bytes,
-                  .temporary_folder = options.temporary_folder,
-                  .cancel = options.cancel}) {
+      : FileRows("tfrecord", path, options) {
     ShardListing listing = files_to_take(options.group, [&] { return find_tfrecords(path); });
     notes_ = std::move(listing.notes);
     std::vector<std::pair<size_t, size_t>> places;  // split and file
@@ -250,7 +247,7 @@ class TfRecordRows final : public FileRows {
       }
     };
     TfRecordPlaces places =
-        scan_tfrecords(path, file_bytes(split, file), read, options().max_row_bytes, look);
+        scan_tfrecords(path, file_bytes(split, file), read, options().max_sample_bytes, look);
     found.records = std::move(places.records);
     found.damage = std::move(places.damage);
     return found;
@@ -264,9 +261,7 @@ class TfRecordRows final : public FileRows {
     }
     for (const auto& [name, feature] : seen) {
       if (feature.num_rows == 0) {
-        notes_.push_back(
-            fmt::format("{}: the feature '{}' has no value in any row; it was left out",
-                        shown_place(path()), printable(name)));
+        note("the feature '{}' has no value in any row; it was left out", printable(name));
         continue;
       }
       RowColumn column{.field = field_of(name, feature)};
@@ -323,9 +318,8 @@ class TfRecordRows final : public FileRows {
         if (split.name == (called.empty() ? name : called)) num_there = split.num_samples;
       }
       if (num_there == count) continue;
-      notes_.push_back(
-          fmt::format("{}: {} records are there of split '{}', and dataset_info.json counts {}",
-                      shown_place(path()), num_there, name, count));
+      note("{} records are there of split '{}', and dataset_info.json counts {}", num_there, name,
+           count);
     }
   }
 
@@ -351,17 +345,12 @@ class TfRecordRows final : public FileRows {
 
   void note_feature(const std::string& name, const SeenFeature& feature, int64_t num_seen) {
     if (feature.num_rows < num_seen) {
-      notes_.push_back(
-          fmt::format("{}: the feature '{}' is {} in {} samples, which lack it or "
-                      "have no value of it",
-                      shown_place(path()), printable(name), is_single(feature) ? "null" : "empty",
-                      num_seen - feature.num_rows));
+      note("the feature '{}' is {} in {} samples, which lack it or have no value of it",
+           printable(name), is_single(feature) ? "null" : "empty", num_seen - feature.num_rows);
     }
     if (feature.num_other > 0) {
-      notes_.push_back(
-          fmt::format("{}: the feature '{}' is of another type in {} samples than in "
-                      "the first; they count as bad",
-                      shown_place(path()), printable(name), feature.num_other));
+      note("the feature '{}' is of another type in {} samples than in the first; they count as bad",
+           printable(name), feature.num_other);
     }
   }
 
@@ -463,10 +452,9 @@ FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) 
   const PlacesListed listed;
   FileListing files = file_listing(find_tfrecords(Place(path).path()));
   if (file_beside(files.splits.front().files.front().path, "dataset_info.json")) {
-    files.notes.push_back(fmt::format(
-        "{}: the numbers of samples in dataset_info.json are not compared, since no more than a "
-        "group of files is looked at",
-        shown_place(path)));
+    add_note(files.notes, shown_place(path),
+             "the numbers of samples in dataset_info.json are not compared, since no more than a "
+             "group of files is looked at");
   }
   return files;
 }
@@ -476,7 +464,7 @@ SourceKind tfrecord_kind() {
           .description =
               "TFRecord: files of tf.train.Example, of TensorFlow Datasets or others; gzip too",
           .example = "/data/imagenet-tfrecord /fast/imagenet --label-offset -1",
-          .options = make_source_options<RowSourceOptions<open_tfrecord, tfrecord_files>>,
+          .options = make_source_options<KindOptions<RowOptions, open_tfrecord, tfrecord_files>>,
           .pictures = PictureUse::store,
           .takes_exif = true,
           .place = 31};

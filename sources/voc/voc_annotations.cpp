@@ -1,9 +1,9 @@
 #include "voc/voc_annotations.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "storage/xml/xml.h"
 
@@ -11,11 +11,7 @@ namespace ffkit {
 namespace {
 
 std::optional<double> number_in(const XmlElement& parent, std::string_view child) {
-  const std::string_view text = trimmed(parent.text_of(child));
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number_of_text<double>(trimmed(parent.text_of(child)));
 }
 
 int64_t side_in(const XmlElement& parent, std::string_view child) {

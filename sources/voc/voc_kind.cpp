@@ -81,13 +81,7 @@ class VocLabels final : public PictureLabels {
     if (!has_area(box)) {
       return fmt::format("has no area: its box is ({:g})", fmt::join(*object.box, ", "));
     }
-    all.id.push_back(labelled_id(number, static_cast<int64_t>(k)));
-    all.picture_id.push_back(static_cast<int64_t>(number) + 1);
-    all.category_id.push_back(id->second);
-    for (const double edge : {box[0], box[1], box[2] - box[0], box[3] - box[1]}) {
-      all.box.push_back(static_cast<float>(edge));
-    }
-    all.is_crowd.push_back(0);
+    add_labelled(number, static_cast<int64_t>(k), id->second, box, all);
     all.area.add(std::array{static_cast<float>((box[2] - box[0]) * (box[3] - box[1]))});
     const std::array flags = {object.is_difficult, object.is_truncated, object.is_occluded};
     for (size_t i = 0; i < kFlags.size(); ++i) {
@@ -205,17 +199,16 @@ class VocSet {
         if (exists_at(lists / (split + std::string(".txt")))) wanted.emplace_back(split);
       }
       if (wanted.empty()) {
-        set_.notes.push_back(
-            fmt::format("{}: there are no lists train, val, trainval or test; all "
-                        "annotations are the split 'train'",
-                        lists.string()));
+        add_note(set_.notes, lists.string(),
+                 "there are no lists train, val, trainval or test; all annotations are the split "
+                 "'train'");
         add_names({"train", annotations_, pictures_, annotations_, names_of_xml(annotations_)});
         if (!splits_.empty()) return;
         throw source_error(annotations_, ErrorCode::not_found, "holds no XML files");
       }
       if (wanted.size() > 2 && std::erase(wanted, "trainval") > 0) {
-        set_.notes.push_back(fmt::format(
-            "{}: 'trainval' is left out, since train and val are there", lists.string()));
+        add_note(set_.notes, lists.string(),
+                 "'trainval' is left out, since train and val are there");
       }
     }
     for (const std::string& split : wanted) {
@@ -231,7 +224,7 @@ class VocSet {
                       if (!line.empty()) names.names.emplace_back(line);
                     });
       if (names.names.empty()) {
-        set_.notes.push_back(fmt::format("{}: is empty; left out", names.list.string()));
+        add_note(set_.notes, names.list.string(), "is empty; left out");
       }
       add_names(std::move(names));
     }
@@ -268,22 +261,22 @@ class VocSet {
       });
     }
     if (num_parts > 0) {
-      set_.notes.push_back(fmt::format("{}: {} parts of persons (head, hand, foot) are left out",
-                                       root_.string(), num_parts));
+      add_note(set_.notes, root_.string(), "{} parts of persons (head, hand, foot) are left out",
+               num_parts);
     }
     if (num_before > 0 && options_.first_pixel == 1) {
-      set_.notes.push_back(
-          fmt::format("{}: {} boxes begin before pixel 1, the first of Pascal VOC, and are taken "
-                      "as they are; if the files count edges from 0, give {}",
-                      root_.string(), num_before, option_set("first_pixel", "0")));
+      add_note(set_.notes, root_.string(),
+               "{} boxes begin before pixel 1, the first of Pascal VOC, and are taken as they are; "
+               "if the files count edges from 0, give {}",
+               num_before, option_set("first_pixel", "0"));
     }
     classes_.assign(found.begin(), found.end());
     if (!options_.classes.empty()) {
       classes_ = read_class_list(options_.classes);
     } else if (std::ranges::includes(voc_classes(), found)) {
       classes_ = voc_classes();
-      set_.notes.push_back(fmt::format("{}: the classes are the 20 of Pascal VOC; {} gives others",
-                                       root_.string(), option_set("classes", "FILE")));
+      add_note(set_.notes, root_.string(), "the classes are the 20 of Pascal VOC; {} gives others",
+               option_set("classes", "FILE"));
     }
   }
 
@@ -334,8 +327,7 @@ class VocSet {
         fmt::format("{} of the {} annotations of '{}' are not there: {}", missing.size(),
                     split.taken.size(), names.list.string(), missing.front());
     if (missing.size() == split.taken.size()) {
-      set_.notes.push_back(
-          fmt::format("{}: {}; its pictures are taken with no boxes", names.split, what));
+      add_note(set_.notes, names.split, "{}; its pictures are taken with no boxes", what);
       return;
     }
     if (!options_.allow_missing) {
@@ -344,7 +336,7 @@ class VocSet {
                          option_on("allow_missing"));
     }
     std::erase_if(split.taken, [&](size_t i) { return names.stamps[i].num_bytes < 0; });
-    set_.notes.push_back(fmt::format("{}: {}; left out", names.annotations.string(), what));
+    add_note(set_.notes, names.annotations.string(), "{}; left out", what);
   }
 
   const VocOptions& options_;

@@ -50,15 +50,15 @@ struct WebDatasetSplit {
 constexpr const char* kJson = "json";
 constexpr const char* kLabel = "label";
 
-class WebDataset : public ListedSource {
+class WebDataset : public ListedPictures {
  public:
   WebDataset(const fs::path& path, const WebDatasetOptions& options)
-      : path_(path),
+      : ListedPictures(as_they_are(options.store, options.exif)),
+        path_(path),
         max_sample_bytes_(options.max_sample_bytes),
         takes_frames_(options.numbered_frames),
         label_key_(options.label_key),
-        id_member_(in_lower_case(options.id_member)),
-        storer_(as_they_are(options.store, options.exif)) {
+        id_member_(in_lower_case(options.id_member)) {
     ShardListing listing =
         files_to_take(options.group, [&] { return find_shards(path, names_ending_in(".tar")); });
     notes_ = std::move(listing.notes);
@@ -110,12 +110,8 @@ class WebDataset : public ListedSource {
             {"shards", std::to_string(splits_.at(split).files.paths().size())}};
   }
 
-  std::map<std::string, std::string> options() const override {
-    return manifest_options(storer_.storage());
-  }
-
   bool checks_headers_only() const override {
-    return std::ranges::any_of(fields_, has_pictures) && storer_.checks_headers_only();
+    return std::ranges::any_of(fields_, has_pictures) && ListedPictures::checks_headers_only();
   }
 
   std::vector<fs::path> roots() const override { return root_if_folder(path_); }
@@ -123,8 +119,9 @@ class WebDataset : public ListedSource {
   SampleIdentity identity(size_t split, int64_t index) const override {
     const WebDatasetSplit& from = splits_.at(split);
     const Sample& found = sample(split, index);
-    return {.name = fmt::format("{}: {}", name_of(from.files.paths()[found.file]), found.key),
-            .num_bytes = range_of(from, found).num_bytes};
+    return {
+        .name = fmt::format("{}: {}", name_below(path_, from.files.paths()[found.file]), found.key),
+        .num_bytes = range_of(from, found).num_bytes};
   }
 
   std::optional<std::string> listed_id(size_t split, int64_t index) const override {
@@ -133,14 +130,8 @@ class WebDataset : public ListedSource {
   }
 
   std::vector<SourceInput> inputs(size_t split) const override {
-    const WebDatasetSplit& from = splits_.at(split);
-    std::vector<SourceInput> inputs;
-    for (size_t i = 0; i < from.files.stamps().size(); ++i) {
-      inputs.push_back({.name = name_of(from.files.paths()[i]),
-                        .num_bytes = from.files.stamps()[i].num_bytes,
-                        .modified_ns = from.files.stamps()[i].modified_ns});
-    }
-    return inputs;
+    const FileGroup& files = splits_.at(split).files;
+    return inputs_of_files(path_, files.paths(), files.stamps());
   }
 
   int64_t sample_bytes(size_t split, int64_t index) const override {
@@ -254,9 +245,6 @@ class WebDataset : public ListedSource {
     }
   }
 
-  // Below the source's folder.
-  std::string name_of(const fs::path& file) const { return name_below(path_, file); }
-
   const Sample& sample(size_t split, int64_t index) const {
     return splits_.at(split).samples.at(static_cast<size_t>(index));
   }
@@ -320,8 +308,7 @@ class WebDataset : public ListedSource {
   void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
                  DecompressedFiles decompressed) {
     if (!decompressed.note().empty()) {
-      notes_.push_back(
-          fmt::format("{}: split '{}': {}", path_.string(), listed.name, decompressed.note()));
+      add_note(notes_, path_.string(), "split '{}': {}", listed.name, decompressed.note());
     }
     WebDatasetSplit split{
         .name = listed.name, .files = std::move(files), .decompressed = std::move(decompressed)};
@@ -355,10 +342,10 @@ class WebDataset : public ListedSource {
       }
     }
     if (num_ignored > 0) {
-      notes_.push_back(
-          fmt::format("{}: split '{}': {} members of no sample (no extension, hidden, "
-                      "or __name__) were left out",
-                      path_.string(), split.name, num_ignored));
+      add_note(
+          notes_, path_.string(),
+          "split '{}': {} members of no sample (no extension, hidden, or __name__) were left out",
+          split.name, num_ignored);
     }
     info.num_samples = std::ssize(split.samples);
     if (info.num_samples == 0) throw no_samples(split.name);
@@ -373,10 +360,10 @@ class WebDataset : public ListedSource {
     std::ranges::sort(keys);
     const auto same = std::ranges::adjacent_find(keys);
     if (same == keys.end()) return;
-    notes_.push_back(
-        fmt::format("{}: split '{}': samples of different tars have the same key, '{}' "
-                    "for one, and hence the same id",
-                    path_.string(), split.name, *same));
+    add_note(notes_, path_.string(),
+             "split '{}': samples of different tars have the same key, '{}' for one, and hence the "
+             "same id",
+             split.name, *same);
   }
 
   // What else helps where a field is one of numbered pictures.
@@ -413,8 +400,8 @@ class WebDataset : public ListedSource {
     }
     for (size_t field = 0; field < fields_.size(); ++field) {
       if (num_missing[field] == 0) continue;
-      notes_.push_back(fmt::format("{}: field '{}' is null in {} samples", path_.string(),
-                                   fields_[field].name, num_missing[field]));
+      add_note(notes_, path_.string(), "field '{}' is null in {} samples", fields_[field].name,
+               num_missing[field]);
     }
   }
 
@@ -437,7 +424,7 @@ class WebDataset : public ListedSource {
     const std::string before = field.name;
     const std::string note = settle_picture(
         field, head, std::ranges::find(fields_, "image", &WebDatasetField::name) != fields_.end());
-    if (!note.empty()) notes_.push_back(fmt::format("{}: {}", path_.string(), note));
+    if (!note.empty()) add_note(notes_, path_.string(), "{}", note);
     for (auto& [_, name] : names_) name = name == before ? field.name : name;
   }
 
@@ -470,7 +457,6 @@ class WebDataset : public ListedSource {
   const bool takes_frames_;
   const std::string label_key_;  // empty: labels are members of their own
   const std::string id_member_;  // in lower case, as extensions are; empty: none
-  const ImageStorer storer_;
   bool has_several_images_ = false;
   std::vector<WebDatasetField> fields_;
   std::map<std::string, std::string> names_;  // extension to field

@@ -9,6 +9,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "archives/parallel_io.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
@@ -49,9 +50,8 @@ int64_t label_of(std::string_view text, const std::vector<std::string>& classes)
   constexpr std::string_view kSpace = " \t\r\n";
   text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  int64_t label = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+  const auto label = number_of_text<int64_t>(text);
+  if (!label) {
     const auto found = std::ranges::find(classes, text);
     if (!text.empty() && found != classes.end()) return found - classes.begin();
     throw error_of(ErrorCode::invalid_argument, "the label is '{}', {}", text.substr(0, 40),
@@ -62,11 +62,11 @@ int64_t label_of(std::string_view text, const std::vector<std::string>& classes)
                              option_name("classes")
                        : "which is neither a whole number nor one of the classes");
   }
-  if (!classes.empty() && (label < 0 || static_cast<uint64_t>(label) >= classes.size())) {
-    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", label,
+  if (!classes.empty() && (*label < 0 || static_cast<uint64_t>(*label) >= classes.size())) {
+    throw error_of(ErrorCode::invalid_argument, "the label is {}, but there are {} classes", *label,
                    classes.size());
   }
-  return label;
+  return *label;
 }
 
 }  // namespace

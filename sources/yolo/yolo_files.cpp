@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <ffkit/image/geometry_steps.h>
 
 #include "base/file/user_text.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "coco/labelled_split.h"
 #include "converter/input/source_error.h"
@@ -33,13 +33,12 @@ Numbers numbers_of(std::string_view line, std::string& fault) {
     line.remove_prefix(std::min(line.find_first_not_of(kSpaces), line.size()));
     if (line.empty()) return numbers;
     const std::string_view word = line.substr(0, line.find_first_of(kSpaces));
-    double number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) {
+    const auto number = number_of_text<double>(word);
+    if (!number || !std::isfinite(*number)) {
       fault = fmt::format("'{}' is not a number", printable(word.substr(0, 20)));
       return numbers;
     }
-    numbers.push_back(number);
+    numbers.push_back(*number);
     line.remove_prefix(word.size());
   }
 }
@@ -120,13 +119,7 @@ class LabelParser {
 
   void add_annotation(const Numbers& numbers, const BoxEdges& box, int64_t k) {
     CocoAnnotations& all = file_.annotations;
-    all.id.push_back(labelled_id(number_, k));
-    all.picture_id.push_back(static_cast<int64_t>(number_) + 1);
-    all.category_id.push_back(static_cast<int64_t>(numbers.front()) + 1);
-    for (const double edge : {box[0], box[1], box[2] - box[0], box[3] - box[1]}) {
-      all.box.push_back(static_cast<float>(edge));
-    }
-    all.is_crowd.push_back(0);
+    add_labelled(number_, k, static_cast<int64_t>(numbers.front()) + 1, box, all);
     double area = (box[2] - box[0]) * (box[3] - box[1]);
     all.segmentation.emplace_back();
     if (is_polygon(numbers)) {
@@ -375,10 +368,8 @@ class YamlReader {
 };
 
 std::optional<int64_t> number_of(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = number_of_text<int64_t>(text);
+  return number >= 0 ? number : std::nullopt;
 }
 
 std::vector<std::string> names_of(const YamlValue& value, const YamlReader& reader) {

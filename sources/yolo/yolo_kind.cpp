@@ -127,10 +127,8 @@ class YoloSet {
     for (const fs::path& root : {joined(folder, yaml_->path), fs::path(yaml_->path)}) {
       if (is_folder_at(root)) return canonical_place(root);
     }
-    set_.notes.push_back(
-        fmt::format("{}: its 'path' {} is not there; splits are looked for beside "
-                    "the file",
-                    file.string(), yaml_->path));
+    add_note(set_.notes, file.string(),
+             "its 'path' {} is not there; splits are looked for beside the file", yaml_->path);
     return folder;
   }
 
@@ -159,8 +157,8 @@ class YoloSet {
                            "there is no such folder or list, which {} has as '{}'", file.string(),
                            name);
       } else {
-        set_.notes.push_back(fmt::format("{}: its '{}' {} is not there; left out", file.string(),
-                                         name, at.string()));
+        add_note(set_.notes, file.string(), "its '{}' {} is not there; left out", name,
+                 at.string());
       }
     }
     if (pictures.empty()) {
@@ -230,10 +228,10 @@ class YoloSet {
         if (labels.stamp.num_bytes <= 0) ++num_bare;
       }
       if (num_bare == 0) continue;
-      set_.notes.push_back(fmt::format(
-          "{}: {} of {} pictures have no file of labels, or an empty one, and are taken with no "
-          "boxes",
-          split.from.images.string(), num_bare, split.taken.size()));
+      add_note(
+          set_.notes, split.from.images.string(),
+          "{} of {} pictures have no file of labels, or an empty one, and are taken with no boxes",
+          num_bare, split.taken.size());
     }
     if (num_found == 0) {
       throw source_error(known.begin()->parent_path(), ErrorCode::not_found,
@@ -259,9 +257,9 @@ class YoloSet {
       }
     }
     if (others.empty()) return;
-    set_.notes.push_back(
-        fmt::format("{}: {} files of labels are of no picture, such as {}; left out",
-                    root_.string(), others.size(), others.front()));
+    add_note(set_.notes, root_.string(),
+             "{} files of labels are of no picture, such as {}; left out", others.size(),
+             others.front());
   }
 
   const YoloOptions& options_;

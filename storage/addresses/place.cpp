@@ -55,10 +55,9 @@ const SchemeForm& own_form(Scheme scheme) {
 
 [[noreturn]] void refuse_address(std::string_view text, const std::string& why,
                                  std::string_view form) {
-  throw Error(ErrorCode::invalid_argument, why,
-              {.path = printable(shown_address(text)),
-               .subject = ErrorSubject::argument,
-               .remedy = fmt::format("write it as {}", form)});
+  throw error_at(printable(shown_address(text)), ErrorCode::invalid_argument, why)
+      .with_subject(ErrorSubject::argument)
+      .with_remedy(fmt::format("write it as {}", form));
 }
 
 bool is_name(std::string_view text) {

@@ -173,11 +173,10 @@ std::string container_token(const Surroundings& surroundings) {
   }
   std::string token = first_line(text_if_there(file).value_or(""));
   if (token.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "the file of the container's token is not there or empty",
-                {.path = file,
-                 .subject = ErrorSubject::argument,
-                 .remedy = "check AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"});
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "the file of the container's token is not there or empty")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("check AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   }
   return token;
 }
@@ -219,11 +218,10 @@ AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
                                            const std::string& token_file) {
   const std::string token = first_line(text_if_there(token_file).value_or(""));
   if (token.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "the file of the web identity's token is not there or empty",
-                {.path = token_file,
-                 .subject = ErrorSubject::argument,
-                 .remedy = "check AWS_WEB_IDENTITY_TOKEN_FILE and the pod's service account"});
+    throw error_at(token_file, ErrorCode::invalid_argument,
+                   "the file of the web identity's token is not there or empty")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("check AWS_WEB_IDENTITY_TOKEN_FILE and the pod's service account");
   }
   const char* action = "AssumeRoleWithWebIdentity";
   Form form = form_of_role(role, action);

@@ -61,8 +61,7 @@ BearerToken token_of_file(const Surroundings& surroundings, const std::filesyste
   const JsonAnswer key(text);
   const std::string kind = key.text("type");
   const auto refuse = [&](ErrorCode code, const std::string& why, const std::string& remedy) {
-    return Error(code, why,
-                 {.path = path.string(), .subject = ErrorSubject::argument, .remedy = remedy});
+    return error_at(path, code, why).with_subject(ErrorSubject::argument).with_remedy(remedy);
   };
   std::vector<std::pair<std::string, std::string>> form;
   const std::string url = token_url(key);
@@ -117,10 +116,9 @@ BearerToken find_google_token(const Surroundings& surroundings) {
                            "application_default_credentials.json";
   if (const auto text = text_if_there(path)) return token_of_file(surroundings, path, *text);
   if (!named.empty()) {
-    throw Error(ErrorCode::invalid_argument, "is not there",
-                {.path = path.string(),
-                 .subject = ErrorSubject::argument,
-                 .remedy = "check GOOGLE_APPLICATION_CREDENTIALS"});
+    throw error_at(path, ErrorCode::invalid_argument, "is not there")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("check GOOGLE_APPLICATION_CREDENTIALS");
   }
   looked.push_back(
       fmt::format("no GOOGLE_APPLICATION_CREDENTIALS, and {} is not there", path.string()));

@@ -23,11 +23,10 @@ constexpr const char* kCurlNames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 constexpr unsigned kOldestCurl = 0x074400;
 
 Error no_curl(const std::string& path, const std::string& message) {
-  return {ErrorCode::unsupported,
-          message,
-          {.path = path,
-           .remedy = "install libcurl 7.68 or newer (Debian's package libcurl4, or pycurl for "
-                     "Python) or name one by the environment variable FFKIT_LIBCURL"}};
+  return error_at(path, ErrorCode::unsupported, message)
+      .with_remedy(
+          "install libcurl 7.68 or newer (Debian's package libcurl4, or pycurl for "
+          "Python) or name one by the environment variable FFKIT_LIBCURL");
 }
 
 std::string loader_words() {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "http/curl_library.h"
 #include "http/curl_reactor.h"
 
@@ -108,11 +108,8 @@ std::string_view HttpResponse::header(std::string_view name) const {
 }
 
 std::optional<int64_t> HttpResponse::number(std::string_view name) const {
-  const std::string_view text = header(name);
-  int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = number_of_text<int64_t>(header(name));
+  return number >= 0 ? number : std::nullopt;
 }
 
 MakingRequest::MakingRequest() : process_(::getpid()) {

@@ -1,11 +1,11 @@
 #include "protocol/answers.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "addresses/place.h"
 #include "addresses/url.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "xml/xml.h"
 
@@ -21,13 +21,9 @@ std::string listed_key(std::string_view text, bool is_encoded) {
 }
 
 int64_t size_in(std::string_view text) {
-  int64_t size = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 0) {
-    throw error_of(ErrorCode::corrupt, "the listing has the size '{}'",
-                   printable(text.substr(0, 40)));
-  }
-  return size;
+  if (const auto size = number_of_text<int64_t>(text); size >= 0) return *size;
+  throw error_of(ErrorCode::corrupt, "the listing has the size '{}'",
+                 printable(text.substr(0, 40)));
 }
 
 std::string shortened(std::string_view text) {

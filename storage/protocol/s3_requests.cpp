@@ -65,16 +65,13 @@ HttpRequest S3Requests::make(State& state, const S3Call& call, Attempts& attempt
 }
 
 Verdict S3Requests::judge(State& state, Attempts& attempts, const HttpResponse& response) {
+  const Verdict again{.kind = Verdict::Kind::repeat};
   if (response.status < 300) {
     // The end of an upload in parts may be an error with status 200.
     const bool may_be_error = response.body.find("<Error>") != std::string::npos;
-    Verdict verdict;
-    if (may_be_error && is_passing(refusal_of(response))) verdict.kind = Verdict::Kind::repeat;
-    return verdict;
+    return may_be_error && is_passing(refusal_of(response)) ? again : Verdict();
   }
   const Refusal refusal = refusal_of(response);
-  Verdict again;
-  again.kind = Verdict::Kind::repeat;
   const std::lock_guard lock(attempts.mutex);
   if (!refusal.region.empty() && state.settings.endpoint.empty()) {
     const std::lock_guard state_lock(state.mutex);
@@ -124,30 +121,18 @@ void S3Requests::send(const S3Call& call, Requester::Done done) {
       std::move(done));
 }
 
-void S3Requests::read_range(const std::string& key, int64_t offset, std::span<std::byte> into,
-                            const ObjectFacts& known, std::shared_ptr<std::string> found,
+void S3Requests::read_range(const std::string& key, RangeOfObject range,
                             Requester::RangeDone done) {
   const auto attempts = std::make_shared<Attempts>();
-  const std::string address = address_of(key);
+  range.address = address_of(key);
   S3Call call;
   call.key = key;
-  RangeOfObject range;
-  range.address = address;
-  range.offset = offset;
-  range.into = into;
-  range.known = known;
-  range.found_version = std::move(found);
   requester_->read_range(
       range, [state = state_, call, attempts](int) { return make(*state, call, *attempts); },
-      [state = state_, attempts, address](const HttpResponse& answer) {
-        Verdict verdict = judge(*state, *attempts, answer);
-        // What the Requester says of 412 and 416 is right for every store.
-        if (verdict.kind == Verdict::Kind::done && answer.status != 412 && answer.status != 416) {
-          verdict.kind = Verdict::Kind::fail;
-          verdict.error = std::make_exception_ptr(
-              error_of_failure(failure_in(*state, answer), address, "read"));
-        }
-        return verdict;
+      [state = state_, attempts, address = range.address](const HttpResponse& answer) {
+        const Verdict verdict = judge(*state, *attempts, answer);
+        if (!verdict.is_refusal(answer)) return verdict;
+        return Verdict::failed(error_of_failure(failure_in(*state, answer), address, "read"));
       },
       std::move(done));
 }

@@ -38,10 +38,9 @@ class S3Requests {
   // number of requests that it took.
   HttpResponse fetch(const S3Call& call, int* num_sent = nullptr);
   void send(const S3Call& call, Requester::Done done);
-  // Bytes of an object, as Requester::read_range(). Errors are those of failure().
-  void read_range(const std::string& key, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found,
-                  Requester::RangeDone done);
+  // Bytes of the object `key`, whose address need not be set, as Requester::read_range(). Errors
+  // are those of failure().
+  void read_range(const std::string& key, RangeOfObject range, Requester::RangeDone done);
 
   // The error of an answer that is no success.
   Error failure(const HttpResponse& response, const std::string& key, std::string_view done) const;

@@ -124,13 +124,11 @@ AttemptResult result_of(const RequestJob& job, const HttpResponse& response) {
 Error last_attempt_failed(const RequestJob& job, const AttemptResult& result) {
   const std::string attempts =
       job.attempt == 1 ? "the only attempt" : fmt::format("the last of {} attempts", job.attempt);
-  return {ErrorCode::io,
-          fmt::format("{} failed: {}", attempts, result.reason),
-          {.path = job.address,
-           .remedy = result.is_throttled ? "the store limits the number of requests: use fewer "
-                                           "readers, or give it more time with FFKIT_RETRY_SECONDS"
-                                         : "check the store and the network to it, or give it more "
-                                           "time with FFKIT_RETRY_SECONDS"}};
+  return error_at(job.address, ErrorCode::io, "{} failed: {}", attempts, result.reason)
+      .with_remedy(result.is_throttled ? "the store limits the number of requests: use fewer "
+                                         "readers, or give it more time with FFKIT_RETRY_SECONDS"
+                                       : "check the store and the network to it, or give it more "
+                                         "time with FFKIT_RETRY_SECONDS");
 }
 
 std::exception_ptr requester_ended(const std::string& address) {

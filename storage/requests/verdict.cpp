@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -178,9 +179,7 @@ RangeAnswer judge_whole(const HttpResponse& response, const AskedRange& asked) {
 }  // namespace
 
 std::optional<double> retry_after_s(std::string_view text, int64_t now_s) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error == std::errc() && end == text.data() + text.size()) return std::max(seconds, 0.0);
+  if (const auto seconds = number_of_text<double>(text)) return std::max(*seconds, 0.0);
   const std::optional<int64_t> date = seconds_of_date(std::string(text));
   if (!date) return std::nullopt;
   return static_cast<double>(std::max<int64_t>(*date - now_s, 0));

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ffkit/base/error.h>
+
 #include "http/http_client.h"
 #include "storage/requests/object_facts.h"
 
@@ -28,6 +30,15 @@ struct Verdict {
   double wait_s = 0;          // repeat: at least so long afterwards
   bool is_throttled = false;  // repeat: fewer requests at a time, too
   std::exception_ptr error;
+
+  static Verdict failed(const Error& error) {
+    return {.kind = Kind::fail, .error = std::make_exception_ptr(error)};
+  }
+  // Whether the answer to a read is an error that the store knows best: what the Requester says of
+  // 412 and 416 is right for every store.
+  bool is_refusal(const HttpResponse& response) const {
+    return kind == Kind::done && response.status != 412 && response.status != 416;
+  }
 };
 
 // Judges whole answers, whose status is not 0. Called in the client's thread, and must be short.
@@ -54,16 +65,7 @@ std::string words_of(const std::string& body);
 // "status 503 (SlowDown: Please reduce your request rate.)".
 std::string status_and_words(const HttpResponse& response);
 
-struct RangeOfObject {
-  std::string address;  // for errors
-  int64_t offset = 0;
-  std::span<std::byte> into;
-  ObjectFacts known;  // the version and the length that the object must have, where they are known
-  // Becomes the ETag of what was read, before `done` is called; null: nobody wants to know.
-  std::shared_ptr<std::string> found_version = nullptr;
-};
-
-// One attempt at a part of it.
+// One attempt at a part of a RangeOfObject.
 struct AskedRange {
   std::string address;
   int64_t first = 0;

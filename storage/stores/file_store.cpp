@@ -143,110 +143,94 @@ void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
 
 class FileStore : public ObjectStore {
  public:
-  std::string read_all(const std::string& address, int64_t max_bytes) override;
-  std::optional<ObjectFacts> find(const std::string& address) override;
-  Listing list(const std::string& address, bool recursive) override;
-  bool put(const std::string& address, std::span<const std::byte> bytes, bool only_if_new) override;
-  std::unique_ptr<Upload> upload(const std::string& address, int64_t expected_bytes) override;
-  void remove(const std::string& address) override;
-  std::vector<UnfinishedUpload> list_uploads(const std::string& address) override;
-  void abort_upload(const UnfinishedUpload& upload) override;
-
- protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
-};
-
-void FileStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                           const ObjectFacts& known, std::shared_ptr<std::string> found,
-                           Done done) {
-  std::exception_ptr failure;
-  try {
-    about(address, [&] {
-      const File file = File::open_for_reading(path_of(address));
-      struct stat status {};
-      if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
-      const ObjectFacts present = facts_of_file(status);
-      if ((!known.version.empty() && present.version != known.version) ||
-          (known.num_bytes >= 0 && present.num_bytes != known.num_bytes)) {
-        throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
-      }
-      if (found != nullptr) *found = present.version;
-      file.read_at(offset, into);
-    });
-  } catch (...) {
-    failure = std::current_exception();
+  std::string read_all(const std::string& address, int64_t max_bytes) override {
+    return about(address, [&] { return read_whole_text(path_of(address), max_bytes); });
   }
-  done(failure);
-}
 
-std::string FileStore::read_all(const std::string& address, int64_t max_bytes) {
-  return about(address, [&] { return read_whole_text(path_of(address), max_bytes); });
-}
-
-std::optional<ObjectFacts> FileStore::find(const std::string& address) {
-  const auto status = about(address, [&] { return status_of(path_of(address)); });
-  if (!status || !S_ISREG(status->st_mode)) return std::nullopt;
-  return facts_of_file(*status);
-}
-
-Listing FileStore::list(const std::string& address, bool recursive) {
-  fs::path folder = path_of(address).lexically_normal();
-  if (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
-  Listing listing;
-  list_folder(folder, recursive, listing);
-  std::ranges::sort(listing.objects, {}, &ListedObject::address);
-  std::ranges::sort(listing.folders);
-  return listing;
-}
-
-bool FileStore::put(const std::string& address, std::span<const std::byte> bytes,
-                    bool only_if_new) {
-  FileUpload upload(path_of(address));
-  upload.add(bytes);
-  if (only_if_new) return upload.finish_if_new();
-  upload.finish();
-  return true;
-}
-
-std::unique_ptr<Upload> FileStore::upload(const std::string& address, int64_t /*expected_bytes*/) {
-  return std::make_unique<FileUpload>(path_of(address));
-}
-
-void FileStore::remove(const std::string& address) {
-  const fs::path path = path_of(address);
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-    throw io_error_at(path, "cannot be deleted", errno);
+  std::optional<ObjectFacts> find(const std::string& address) override {
+    const auto status = about(address, [&] { return status_of(path_of(address)); });
+    if (!status || !S_ISREG(status->st_mode)) return std::nullopt;
+    return facts_of_file(*status);
   }
-}
 
-std::vector<UnfinishedUpload> FileStore::list_uploads(const std::string& address) {
-  std::vector<UnfinishedUpload> uploads;
-  std::error_code error;
-  const fs::path folder = path_of(address);
-  fs::recursive_directory_iterator entries(folder, error);
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+  Listing list(const std::string& address, bool recursive) override {
+    fs::path folder = path_of(address).lexically_normal();
+    if (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
+    Listing listing;
+    list_folder(folder, recursive, listing);
+    std::ranges::sort(listing.objects, {}, &ListedObject::address);
+    std::ranges::sort(listing.folders);
+    return listing;
+  }
+
+  bool put(const std::string& address, std::span<const std::byte> bytes,
+           bool only_if_new) override {
+    FileUpload upload(path_of(address));
+    upload.add(bytes);
+    if (only_if_new) return upload.finish_if_new();
+    upload.finish();
+    return true;
+  }
+
+  std::unique_ptr<Upload> upload(const std::string& address, int64_t /*expected_bytes*/) override {
+    return std::make_unique<FileUpload>(path_of(address));
+  }
+
+  void remove(const std::string& address) override {
+    const fs::path path = path_of(address);
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      throw io_error_at(path, "cannot be deleted", errno);
+    }
+  }
+
+  std::vector<UnfinishedUpload> list_uploads(const std::string& address) override {
+    std::vector<UnfinishedUpload> uploads;
+    std::error_code error;
+    const fs::path folder = path_of(address);
+    fs::recursive_directory_iterator entries(folder, error);
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+      return uploads;
+    }
+    require_done(error, folder, "cannot be listed");
+    for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+      const fs::path& path = entries->path();
+      if (!path.filename().native().starts_with(kUnfinishedName)) continue;
+      const auto status = status_of(path);
+      if (!status || !S_ISREG(status->st_mode)) continue;
+      uploads.push_back({.address = address_of_path(path),
+                         .id = path.filename().string(),
+                         .begun = {},
+                         .num_bytes = status->st_size});
+    }
+    require_done(error, folder, "cannot be listed");
+    std::ranges::sort(uploads, {}, &UnfinishedUpload::address);
     return uploads;
   }
-  require_done(error, folder, "cannot be listed");
-  for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
-    const fs::path& path = entries->path();
-    if (!path.filename().native().starts_with(kUnfinishedName)) continue;
-    const auto status = status_of(path);
-    if (!status || !S_ISREG(status->st_mode)) continue;
-    uploads.push_back({.address = address_of_path(path),
-                       .id = path.filename().string(),
-                       .begun = {},
-                       .num_bytes = status->st_size});
-  }
-  require_done(error, folder, "cannot be listed");
-  std::ranges::sort(uploads, {}, &UnfinishedUpload::address);
-  return uploads;
-}
 
-void FileStore::abort_upload(const UnfinishedUpload& upload) {
-  remove(upload.address);
-}
+  void abort_upload(const UnfinishedUpload& upload) override { remove(upload.address); }
+
+ protected:
+  void read_range(RangeOfObject range, Done done) override {
+    std::exception_ptr failure;
+    try {
+      about(range.address, [&] {
+        const File file = File::open_for_reading(path_of(range.address));
+        struct stat status {};
+        if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
+        const ObjectFacts present = facts_of_file(status);
+        if ((!range.known.version.empty() && present.version != range.known.version) ||
+            (range.known.num_bytes >= 0 && present.num_bytes != range.known.num_bytes)) {
+          throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
+        }
+        if (range.found_version != nullptr) *range.found_version = present.version;
+        file.read_at(range.offset, range.into);
+      });
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done(failure);
+  }
+};
 
 }  // namespace
 

@@ -48,23 +48,126 @@ class HfHub {
   };
   using Pointer = std::shared_ptr<const Resolved>;
 
-  HfHub(const Surroundings& surroundings, const RequestPolicy& policy);
+  HfHub(const Surroundings& surroundings, const RequestPolicy& policy)
+      : endpoint_(hugging_face_endpoint(surroundings)),
+        token_(hugging_face_token(surroundings)),
+        requester_(surroundings.client(), policy) {}
 
   // Asks the hub, unless it has been asked before and forget() was not called since. Null: there is
   // no such file. Waits. Throws Error(not_found) for a data set that is not there,
   // Error(invalid_argument) where access is denied.
-  Pointer resolve(const std::string& address);
+  Pointer resolve(const std::string& address) {
+    const std::shared_ptr<Entry> entry = entry_of(address);
+    const std::lock_guard asking(entry->asking);
+    if (Pointer known = entry->get()) return known;
+    return entry->set(ask_for(address));
+  }
+
   // The same, but asks in any case.
-  Pointer resolve_anew(const std::string& address);
+  Pointer resolve_anew(const std::string& address) {
+    const std::shared_ptr<Entry> entry = entry_of(address);
+    const std::lock_guard asking(entry->asking);
+    return entry->set(ask_for(address));
+  }
+
   // The address does no longer hold. Does not wait for the hub: the thread that brings its answers
   // calls this.
-  void forget(const std::string& address, const Pointer& resolved);
-  Listing list(const std::string& address, bool recursive);
+  void forget(const std::string& address, const Pointer& resolved) {
+    const std::shared_ptr<Entry> entry = entry_of(address);
+    const std::lock_guard lock(entry->mutex);
+    if (entry->resolved == resolved) entry->resolved = nullptr;
+  }
+
+  Listing list(const std::string& address, bool recursive) {
+    const Address folder = parse_address(address);
+    std::string path = folder.path;
+    while (path.ends_with('/')) path.pop_back();
+    std::string url = fmt::format("{}/api/datasets/{}/tree/{}{}{}{}", endpoint_, folder.place,
+                                  percent_encoded(folder.revision), path.empty() ? "" : "/",
+                                  percent_encoded_path(path), recursive ? "?recursive=true" : "");
+    Listing listing;
+    while (!url.empty()) {
+      const HttpResponse response = requester_.fetch(address, [&](int) {
+        // A data set that was renamed leads on. The token stays with the hub's host.
+        HttpRequest request = own_request("GET", url);
+        request.follow_redirects = true;
+        return request;
+      });
+      if (is_missing(response)) return {};
+      if (response.status != 200) throw failure(response, address, "listed");
+      const nlohmann::json page = nlohmann::json::parse(response.body, nullptr, false);
+      if (!page.is_array()) {
+        throw error_at(address, ErrorCode::corrupt, "the hub's listing is not a list in JSON");
+      }
+      for (const nlohmann::json& item : page) {
+        if (!item.is_object()) continue;
+        Address found = folder;
+        found.path = text_member(item, "path");
+        if (text_member(item, "type") == "directory") {
+          if (!recursive) listing.folders.push_back(text_of(found));
+          continue;
+        }
+        const auto size = item.find("size");
+        const bool has_size = size != item.end() && size->is_number_integer();
+        const auto lfs = item.find("lfs");
+        const bool has_lfs = lfs != item.end() && lfs->is_object();
+        const std::string hash = text_member(has_lfs ? *lfs : item, "oid");
+        listing.objects.push_back({text_of(found),
+                                   {has_size ? size->get<int64_t>() : 0,
+                                    hash.empty() ? hash : fmt::format("\"{}\"", hash)}});
+      }
+      const std::string next = next_page(response.header("link"));
+      // The token stays with the hub.
+      const bool is_own = next.starts_with(endpoint_ + "/");
+      url = is_own && next != url ? next : "";
+    }
+    std::ranges::sort(listing.objects, {}, &ListedObject::address);
+    std::ranges::sort(listing.folders);
+    return listing;
+  }
 
   // The request for a file, with the token if it goes to the hub.
-  HttpRequest request_of(const Resolved& resolved) const;
+  HttpRequest request_of(const Resolved& resolved) const {
+    if (!resolved.is_elsewhere) return own_request("GET", resolved.url);
+    HttpRequest request;
+    request.url = resolved.url;
+    return request;
+  }
+
   // What a refusal of the hub means.
-  Error failure(const HttpResponse& response, const std::string& address, const char* done) const;
+  Error failure(const HttpResponse& response, const std::string& address, const char* done) const {
+    const std::string_view code = response.header("x-error-code");
+    const std::string set_token =
+        token_.empty() ? "set HF_TOKEN if it is private" : "check HF_TOKEN";
+    std::string reason = code.empty() ? status_and_words(response) : printable(code);
+    ErrorCode kind = ErrorCode::invalid_argument;
+    std::string remedy;
+    if (code == "RepoNotFound" || (code.empty() && response.status == 401)) {
+      kind = ErrorCode::not_found;
+      reason = "there is no such data set, or it is private";
+      remedy = "check its name; " + set_token;
+    } else if (code == "RevisionNotFound") {
+      kind = ErrorCode::not_found;
+      reason = "the data set has no such revision";
+      remedy = "check what comes after the '@'";
+    } else if (code == "GatedRepo") {
+      remedy = "ask for access on the data set's page, and set HF_TOKEN";
+    } else if (response.status == 404) {
+      kind = ErrorCode::not_found;
+      reason = "it is not there";
+      remedy = "check its name";
+    } else if (response.status == 401 || response.status == 403) {
+      remedy = set_token;
+    } else if (response.status == 429) {
+      kind = ErrorCode::io;
+      remedy = token_.empty() ? "set HF_TOKEN, which raises the hub's limits" : "try again later";
+    } else if (response.status >= 500) {
+      kind = ErrorCode::io;
+      remedy = "try again later";
+    }
+    return {
+        kind, fmt::format("cannot be {}: {}", done, reason), {.path = address, .remedy = remedy}};
+  }
 
  private:
   struct Entry {
@@ -82,9 +185,63 @@ class HfHub {
     }
   };
 
-  std::shared_ptr<Entry> entry_of(const std::string& address);
-  Pointer ask_for(const std::string& address);
-  HttpRequest own_request(const std::string& method, const std::string& url) const;
+  std::shared_ptr<Entry> entry_of(const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Entry>& entry = entries_[address];
+    if (entry == nullptr) entry = std::make_shared<Entry>();
+    return entry;
+  }
+
+  Pointer ask_for(const std::string& address) {
+    const Address parts = parse_address(address);
+    const std::string host = parse_url(endpoint_, "HF_ENDPOINT").host;
+    std::string url =
+        fmt::format("{}/datasets/{}/resolve/{}/{}", endpoint_, parts.place,
+                    percent_encoded(parts.revision), percent_encoded_path(parts.path));
+    auto resolved = std::make_shared<Resolved>();
+    for (int i = 0; i < kMaxHubRedirects; ++i) {
+      const HttpResponse response =
+          requester_.fetch(address, [&](int) { return own_request("HEAD", url); });
+      if (is_missing(response)) return nullptr;
+      const std::string_view linked = response.header("x-linked-etag");
+      if (resolved->facts.version.empty()) {
+        resolved->facts.version = linked.empty() ? response.header("etag") : linked;
+      }
+      const bool has_length = !response.header("x-linked-size").empty();
+      if (has_length) resolved->facts.num_bytes = response.number("x-linked-size").value_or(-1);
+      if (response.status == 200) {
+        if (!has_length) {
+          resolved->facts.num_bytes = response.number("content-length").value_or(-1);
+        }
+        resolved->url = std::move(url);
+        break;
+      }
+      const std::string_view location = response.header("location");
+      if (response.status < 300 || response.status >= 400 || location.empty()) {
+        throw failure(response, address, "found");
+      }
+      const Url next = redirected(parse_url(url, "the hub"), location);
+      url = next.text();
+      // A file that is kept elsewhere has its length and its hash told by the hub.
+      if (next.host != host) {
+        resolved->is_elsewhere = true;
+        resolved->url = std::move(url);
+        break;
+      }
+    }
+    if (resolved->url.empty() || resolved->facts.num_bytes < 0) {
+      throw error_at(address, ErrorCode::io, "the hub at {} does not say where it is", host);
+    }
+    return resolved;
+  }
+
+  HttpRequest own_request(const std::string& method, const std::string& url) const {
+    HttpRequest request;
+    request.method = method;
+    request.url = url;
+    if (!token_.empty()) request.headers.push_back("Authorization: Bearer " + token_);
+    return request;
+  }
 
   const std::string endpoint_;
   const std::string token_;
@@ -93,181 +250,11 @@ class HfHub {
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
-HfHub::HfHub(const Surroundings& surroundings, const RequestPolicy& policy)
-    : endpoint_(hugging_face_endpoint(surroundings)),
-      token_(hugging_face_token(surroundings)),
-      requester_(surroundings.client(), policy) {}
-
-std::shared_ptr<HfHub::Entry> HfHub::entry_of(const std::string& address) {
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Entry>& entry = entries_[address];
-  if (entry == nullptr) entry = std::make_shared<Entry>();
-  return entry;
-}
-
-HfHub::Pointer HfHub::resolve(const std::string& address) {
-  const std::shared_ptr<Entry> entry = entry_of(address);
-  const std::lock_guard asking(entry->asking);
-  if (Pointer known = entry->get()) return known;
-  return entry->set(ask_for(address));
-}
-
-HfHub::Pointer HfHub::resolve_anew(const std::string& address) {
-  const std::shared_ptr<Entry> entry = entry_of(address);
-  const std::lock_guard asking(entry->asking);
-  return entry->set(ask_for(address));
-}
-
-void HfHub::forget(const std::string& address, const Pointer& resolved) {
-  const std::shared_ptr<Entry> entry = entry_of(address);
-  const std::lock_guard lock(entry->mutex);
-  if (entry->resolved == resolved) entry->resolved = nullptr;
-}
-
-HttpRequest HfHub::own_request(const std::string& method, const std::string& url) const {
-  HttpRequest request;
-  request.method = method;
-  request.url = url;
-  if (!token_.empty()) request.headers.push_back("Authorization: Bearer " + token_);
-  return request;
-}
-
-HttpRequest HfHub::request_of(const Resolved& resolved) const {
-  if (!resolved.is_elsewhere) return own_request("GET", resolved.url);
-  HttpRequest request;
-  request.url = resolved.url;
-  return request;
-}
-
-HfHub::Pointer HfHub::ask_for(const std::string& address) {
-  const Address parts = parse_address(address);
-  const std::string host = parse_url(endpoint_, "HF_ENDPOINT").host;
-  std::string url = fmt::format("{}/datasets/{}/resolve/{}/{}", endpoint_, parts.place,
-                                percent_encoded(parts.revision), percent_encoded_path(parts.path));
-  auto resolved = std::make_shared<Resolved>();
-  for (int i = 0; i < kMaxHubRedirects; ++i) {
-    const HttpResponse response =
-        requester_.fetch(address, [&](int) { return own_request("HEAD", url); });
-    if (is_missing(response)) return nullptr;
-    const std::string_view linked = response.header("x-linked-etag");
-    if (resolved->facts.version.empty()) {
-      resolved->facts.version = linked.empty() ? response.header("etag") : linked;
-    }
-    const bool has_length = !response.header("x-linked-size").empty();
-    if (has_length) resolved->facts.num_bytes = response.number("x-linked-size").value_or(-1);
-    if (response.status == 200) {
-      if (!has_length) {
-        resolved->facts.num_bytes = response.number("content-length").value_or(-1);
-      }
-      resolved->url = std::move(url);
-      break;
-    }
-    const std::string_view location = response.header("location");
-    if (response.status < 300 || response.status >= 400 || location.empty()) {
-      throw failure(response, address, "found");
-    }
-    const Url next = redirected(parse_url(url, "the hub"), location);
-    url = next.text();
-    // A file that is kept elsewhere has its length and its hash told by the hub.
-    if (next.host != host) {
-      resolved->is_elsewhere = true;
-      resolved->url = std::move(url);
-      break;
-    }
-  }
-  if (resolved->url.empty() || resolved->facts.num_bytes < 0) {
-    throw error_at(address, ErrorCode::io, "the hub at {} does not say where it is", host);
-  }
-  return resolved;
-}
-
-Listing HfHub::list(const std::string& address, bool recursive) {
-  const Address folder = parse_address(address);
-  std::string path = folder.path;
-  while (path.ends_with('/')) path.pop_back();
-  std::string url = fmt::format("{}/api/datasets/{}/tree/{}{}{}{}", endpoint_, folder.place,
-                                percent_encoded(folder.revision), path.empty() ? "" : "/",
-                                percent_encoded_path(path), recursive ? "?recursive=true" : "");
-  Listing listing;
-  while (!url.empty()) {
-    const HttpResponse response = requester_.fetch(address, [&](int) {
-      // A data set that was renamed leads on. The token stays with the hub's host.
-      HttpRequest request = own_request("GET", url);
-      request.follow_redirects = true;
-      return request;
-    });
-    if (is_missing(response)) return {};
-    if (response.status != 200) throw failure(response, address, "listed");
-    const nlohmann::json page = nlohmann::json::parse(response.body, nullptr, false);
-    if (!page.is_array()) {
-      throw error_at(address, ErrorCode::corrupt, "the hub's listing is not a list in JSON");
-    }
-    for (const nlohmann::json& item : page) {
-      if (!item.is_object()) continue;
-      Address found = folder;
-      found.path = text_member(item, "path");
-      if (text_member(item, "type") == "directory") {
-        if (!recursive) listing.folders.push_back(text_of(found));
-        continue;
-      }
-      const auto size = item.find("size");
-      const bool has_size = size != item.end() && size->is_number_integer();
-      const auto lfs = item.find("lfs");
-      const bool has_lfs = lfs != item.end() && lfs->is_object();
-      const std::string hash = text_member(has_lfs ? *lfs : item, "oid");
-      listing.objects.push_back({text_of(found),
-                                 {has_size ? size->get<int64_t>() : 0,
-                                  hash.empty() ? hash : fmt::format("\"{}\"", hash)}});
-    }
-    const std::string next = next_page(response.header("link"));
-    // The token stays with the hub.
-    const bool is_own = next.starts_with(endpoint_ + "/");
-    url = is_own && next != url ? next : "";
-  }
-  std::ranges::sort(listing.objects, {}, &ListedObject::address);
-  std::ranges::sort(listing.folders);
-  return listing;
-}
-
-Error HfHub::failure(const HttpResponse& response, const std::string& address,
-                     const char* done) const {
-  const std::string_view code = response.header("x-error-code");
-  const std::string set_token = token_.empty() ? "set HF_TOKEN if it is private" : "check HF_TOKEN";
-  std::string reason = code.empty() ? status_and_words(response) : printable(code);
-  ErrorCode kind = ErrorCode::invalid_argument;
-  std::string remedy;
-  if (code == "RepoNotFound" || (code.empty() && response.status == 401)) {
-    kind = ErrorCode::not_found;
-    reason = "there is no such data set, or it is private";
-    remedy = "check its name; " + set_token;
-  } else if (code == "RevisionNotFound") {
-    kind = ErrorCode::not_found;
-    reason = "the data set has no such revision";
-    remedy = "check what comes after the '@'";
-  } else if (code == "GatedRepo") {
-    remedy = "ask for access on the data set's page, and set HF_TOKEN";
-  } else if (response.status == 404) {
-    kind = ErrorCode::not_found;
-    reason = "it is not there";
-    remedy = "check its name";
-  } else if (response.status == 401 || response.status == 403) {
-    remedy = set_token;
-  } else if (response.status == 429) {
-    kind = ErrorCode::io;
-    remedy = token_.empty() ? "set HF_TOKEN, which raises the hub's limits" : "try again later";
-  } else if (response.status >= 500) {
-    kind = ErrorCode::io;
-    remedy = "try again later";
-  }
-  return {kind, fmt::format("cannot be {}: {}", done, reason), {.path = address, .remedy = remedy}};
-}
-
 constexpr int64_t kMaxRefusalBytes = 1 << 20;
 
 Error missing_file(const std::string& address) {
-  return {ErrorCode::not_found,
-          "cannot be read: it is not there",
-          {.path = address, .remedy = "check its name"}};
+  return error_at(address, ErrorCode::not_found, "cannot be read: it is not there")
+      .with_remedy("check its name");
 }
 
 // Of one read, whose attempts may be several at once.
@@ -302,21 +289,15 @@ Requester::MakeRequest maker_of(const std::shared_ptr<HfHub>& hub,
 Judge judge_of(const std::shared_ptr<HfHub>& hub, const std::shared_ptr<HfAttempts>& attempts,
                const std::string& address) {
   return [=](const HttpResponse& response) {
-    Verdict verdict = judge_by_status(response);
-    if (verdict.kind != Verdict::Kind::done || response.status < 400 || response.status == 412 ||
-        response.status == 416) {
-      return verdict;
-    }
+    const Verdict verdict = judge_by_status(response);
+    if (!verdict.is_refusal(response) || response.status < 400) return verdict;
     const std::lock_guard lock(attempts->mutex);
     const bool may_have_ended = attempts->used != nullptr && attempts->used->is_elsewhere;
     if (may_have_ended && ++attempts->num_renewals <= 2) {
       hub->forget(address, attempts->used);
-      verdict.kind = Verdict::Kind::repeat;
-      return verdict;
+      return Verdict{.kind = Verdict::Kind::repeat};
     }
-    verdict.kind = Verdict::Kind::fail;
-    verdict.error = std::make_exception_ptr(hub->failure(response, address, "read"));
-    return verdict;
+    return Verdict::failed(hub->failure(response, address, "read"));
   };
 }
 
@@ -326,19 +307,49 @@ class HfStore : public ReadOnlyStore {
       : hub_(std::make_shared<HfHub>(surroundings, policy)),
         files_(std::make_shared<Requester>(surroundings.client(), policy)) {}
 
-  std::string read_all(const std::string& address, int64_t max_bytes) override;
-  std::optional<ObjectFacts> find(const std::string& address) override;
-  Listing list(const std::string& address, bool recursive) override;
+  std::string read_all(const std::string& address, int64_t max_bytes) override {
+    hub_->resolve_anew(address);  // a branch may have moved on since
+    const auto attempts = std::make_shared<HfAttempts>();
+    HttpResponse response = files_->fetch(address, maker_of(hub_, attempts, address, "", max_bytes),
+                                          judge_of(hub_, attempts, address));
+    return std::move(response.body);
+  }
+
+  std::optional<ObjectFacts> find(const std::string& address) override {
+    if (parse_address(address).path.empty()) return std::nullopt;
+    const HfHub::Pointer resolved = hub_->resolve_anew(address);
+    if (resolved == nullptr) return std::nullopt;
+    return resolved->facts;
+  }
+
+  Listing list(const std::string& address, bool recursive) override {
+    return hub_->list(address, recursive);
+  }
 
  protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
+  void read_range(RangeOfObject range, Done done) override {
+    const auto attempts = std::make_shared<HfAttempts>();
+    const std::string address = range.address;
+    // The version is that of the hub, which the other host may write differently: compared above.
+    const std::string version = std::exchange(range.known.version, "");
+    const std::shared_ptr<std::string> found = std::exchange(range.found_version, nullptr);
+    begin_read(done, [&] {
+      files_->read_range(range, maker_of(hub_, attempts, address, version, kMaxRefusalBytes),
+                         judge_of(hub_, attempts, address),
+                         [attempts, found, done](std::exception_ptr error) {
+                           if (found != nullptr && error == nullptr) {
+                             const std::lock_guard lock(attempts->mutex);
+                             if (attempts->used) *found = attempts->used->facts.version;
+                           }
+                           done(std::move(error));
+                         });
+    });
+  }
+
   Error no_writing(const std::string& address) const override {
-    return {ErrorCode::unsupported,
-            "ffkit does not write to the Hugging Face hub",
-            {.path = address,
-             .subject = ErrorSubject::argument,
-             .remedy = "write to a folder, and upload it by `hf upload-large-folder`"}};
+    return error_at(address, ErrorCode::unsupported, "ffkit does not write to the Hugging Face hub")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("write to a folder, and upload it by `hf upload-large-folder`");
   }
 
  private:
@@ -346,51 +357,6 @@ class HfStore : public ReadOnlyStore {
   const std::shared_ptr<HfHub> hub_;
   const std::shared_ptr<Requester> files_;
 };
-
-void HfStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                         const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) {
-  if (into.empty()) {
-    done(nullptr);
-    return;
-  }
-  const auto attempts = std::make_shared<HfAttempts>();
-  RangeOfObject range;
-  range.address = address;
-  range.offset = offset;
-  range.into = into;
-  // The version is that of the hub, which the other host may write differently: compared above.
-  range.known.num_bytes = known.num_bytes;
-  begin_read(done, [&] {
-    files_->read_range(range, maker_of(hub_, attempts, address, known.version, kMaxRefusalBytes),
-                       judge_of(hub_, attempts, address),
-                       [attempts, found, done](std::exception_ptr error) {
-                         if (found != nullptr && error == nullptr) {
-                           const std::lock_guard lock(attempts->mutex);
-                           *found = attempts->used->facts.version;
-                         }
-                         done(std::move(error));
-                       });
-  });
-}
-
-std::string HfStore::read_all(const std::string& address, int64_t max_bytes) {
-  hub_->resolve_anew(address);  // a branch may have moved on since
-  const auto attempts = std::make_shared<HfAttempts>();
-  HttpResponse response = files_->fetch(address, maker_of(hub_, attempts, address, "", max_bytes),
-                                        judge_of(hub_, attempts, address));
-  return std::move(response.body);
-}
-
-std::optional<ObjectFacts> HfStore::find(const std::string& address) {
-  if (parse_address(address).path.empty()) return std::nullopt;
-  const HfHub::Pointer resolved = hub_->resolve_anew(address);
-  if (resolved == nullptr) return std::nullopt;
-  return resolved->facts;
-}
-
-Listing HfStore::list(const std::string& address, bool recursive) {
-  return hub_->list(address, recursive);
-}
 
 }  // namespace
 

@@ -10,11 +10,9 @@ namespace ffkit {
 namespace {
 
 Error no_such_thing(const char* what, const std::string& address) {
-  return {ErrorCode::unsupported,
-          fmt::format("a web server cannot be {}", what),
-          {.path = shown_address(address),
-           .subject = ErrorSubject::argument,
-           .remedy = "use an address of s3:// or gs://, or a copy of it"}};
+  return error_at(shown_address(address), ErrorCode::unsupported, "a web server cannot be {}", what)
+      .with_subject(ErrorSubject::argument)
+      .with_remedy("use an address of s3:// or gs://, or a copy of it");
 }
 
 HttpRequest request_of(const std::string& address, const char* method) {
@@ -73,112 +71,89 @@ class HttpStore : public ReadOnlyStore {
   HttpStore(std::shared_ptr<HttpClient> client, const RequestPolicy& policy)
       : requester_(std::make_shared<Requester>(std::move(client), policy)) {}
 
-  std::string read_all(const std::string& address, int64_t max_bytes) override;
+  std::string read_all(const std::string& address, int64_t max_bytes) override {
+    HttpResponse response = requester_->fetch(shown_address(address), [&](int) {
+      HttpRequest request = request_of(address, "GET");
+      request.max_body_bytes = max_bytes;
+      return request;
+    });
+    if (!response.is_success()) throw error_of_page(response, address, "read");
+    if (is_page_for_all(address, response)) {
+      throw Error(ErrorCode::not_found,
+                  "is not there: the server answers with a page (text/html), as for every name",
+                  {.path = shown_address(address), .remedy = "check the address"});
+    }
+    return std::move(response.body);
+  }
+
   // By HEAD, or by a range of one byte where that is refused: an address that is signed for GET.
-  std::optional<ObjectFacts> find(const std::string& address) override;
-  Listing list(const std::string& address, bool recursive) override;
+  std::optional<ObjectFacts> find(const std::string& address) override {
+    const HttpResponse head =
+        requester_->fetch(shown_address(address), [&](int) { return request_of(address, "HEAD"); });
+    if (head.status == 404 || head.status == 410) return std::nullopt;
+    if (head.is_success() && is_page_for_all(address, head)) return std::nullopt;
+    ObjectFacts facts{0, std::string(head.header("etag"))};
+    if (const auto length = head.number("content-length");
+        head.is_success() && length && !is_encoded(head)) {
+      facts.num_bytes = *length;
+      return facts;
+    }
+    const HttpResponse first = requester_->fetch(shown_address(address), [&](int) {
+      HttpRequest request = request_of(address, "GET");
+      request.headers.emplace_back("Range: bytes=0-0");
+      request.max_body_bytes = 1 << 20;
+      return request;
+    });
+    if (first.status == 404 || first.status == 410) return std::nullopt;
+    facts.version = first.header("etag");
+    const auto range = parse_content_range(first.header("content-range"));
+    // An empty file has no first byte: "bytes */0".
+    if (first.status == 416 && first.header("content-range").ends_with("/0")) return facts;
+    if (!first.is_success()) throw error_of_page(first, address, "looked for");
+    if (first.status != 206 || !range || range->total < 0) {
+      throw Error(ErrorCode::unsupported,
+                  "the server does not say how long it is, or knows no ranges",
+                  {.path = shown_address(address), .remedy = "download it and read the copy"});
+    }
+    facts.num_bytes = range->total;
+    return facts;
+  }
+
+  Listing list(const std::string& address, bool /*recursive*/) override {
+    throw no_such_thing("listed", address);
+  }
 
  protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
+  void read_range(RangeOfObject range, Done done) override {
+    const std::string address = std::exchange(range.address, shown_address(range.address));
+    begin_read(done, [&] {
+      requester_->read_range(
+          range, [address](int) { return request_of(address, "GET"); },
+          [address](const HttpResponse& response) {
+            const Verdict verdict = judge_by_status(response);
+            if (!verdict.is_refusal(response)) return verdict;
+            return Verdict::failed(error_of_page(response, address, "read"));
+          },
+          done);
+    });
+  }
+
   Error no_writing(const std::string& address) const override {
     return no_such_thing("written to", address);
   }
 
  private:
   // Whether it is the page that the server sends, with status 200, for names that are not there.
-  bool is_page_for_all(const std::string& address, const HttpResponse& answer);
+  bool is_page_for_all(const std::string& address, const HttpResponse& answer) {
+    if (!is_page(answer) || has_page_name(address)) return false;
+    const std::string nobodys = with_name(address, kNobodysName);
+    const HttpResponse page =
+        requester_->fetch(shown_address(nobodys), [&](int) { return request_of(nobodys, "HEAD"); });
+    return page.is_success() && is_page(page);
+  }
 
   const std::shared_ptr<Requester> requester_;
 };
-
-void HttpStore::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                           const ObjectFacts& known, std::shared_ptr<std::string> found,
-                           Done done) {
-  if (into.empty()) {
-    done(nullptr);
-    return;
-  }
-  RangeOfObject range;
-  range.address = shown_address(address);
-  range.offset = offset;
-  range.into = into;
-  range.known = known;
-  range.found_version = std::move(found);
-  begin_read(done, [&] {
-    requester_->read_range(
-        range, [address](int) { return request_of(address, "GET"); },
-        [address](const HttpResponse& response) {
-          Verdict verdict = judge_by_status(response);
-          if (verdict.kind == Verdict::Kind::done && response.status != 412 &&
-              response.status != 416) {
-            verdict.kind = Verdict::Kind::fail;
-            verdict.error = std::make_exception_ptr(error_of_page(response, address, "read"));
-          }
-          return verdict;
-        },
-        done);
-  });
-}
-
-std::string HttpStore::read_all(const std::string& address, int64_t max_bytes) {
-  HttpResponse response = requester_->fetch(shown_address(address), [&](int) {
-    HttpRequest request = request_of(address, "GET");
-    request.max_body_bytes = max_bytes;
-    return request;
-  });
-  if (!response.is_success()) throw error_of_page(response, address, "read");
-  if (is_page_for_all(address, response)) {
-    throw Error(ErrorCode::not_found,
-                "is not there: the server answers with a page (text/html), as for every name",
-                {.path = shown_address(address), .remedy = "check the address"});
-  }
-  return std::move(response.body);
-}
-
-bool HttpStore::is_page_for_all(const std::string& address, const HttpResponse& answer) {
-  if (!is_page(answer) || has_page_name(address)) return false;
-  const std::string nobodys = with_name(address, kNobodysName);
-  const HttpResponse page =
-      requester_->fetch(shown_address(nobodys), [&](int) { return request_of(nobodys, "HEAD"); });
-  return page.is_success() && is_page(page);
-}
-
-std::optional<ObjectFacts> HttpStore::find(const std::string& address) {
-  const HttpResponse head =
-      requester_->fetch(shown_address(address), [&](int) { return request_of(address, "HEAD"); });
-  if (head.status == 404 || head.status == 410) return std::nullopt;
-  if (head.is_success() && is_page_for_all(address, head)) return std::nullopt;
-  ObjectFacts facts{0, std::string(head.header("etag"))};
-  if (const auto length = head.number("content-length");
-      head.is_success() && length && !is_encoded(head)) {
-    facts.num_bytes = *length;
-    return facts;
-  }
-  const HttpResponse first = requester_->fetch(shown_address(address), [&](int) {
-    HttpRequest request = request_of(address, "GET");
-    request.headers.emplace_back("Range: bytes=0-0");
-    request.max_body_bytes = 1 << 20;
-    return request;
-  });
-  if (first.status == 404 || first.status == 410) return std::nullopt;
-  facts.version = first.header("etag");
-  const auto range = parse_content_range(first.header("content-range"));
-  // An empty file has no first byte: "bytes */0".
-  if (first.status == 416 && first.header("content-range").ends_with("/0")) return facts;
-  if (!first.is_success()) throw error_of_page(first, address, "looked for");
-  if (first.status != 206 || !range || range->total < 0) {
-    throw Error(ErrorCode::unsupported,
-                "the server does not say how long it is, or knows no ranges",
-                {.path = shown_address(address), .remedy = "download it and read the copy"});
-  }
-  facts.num_bytes = range->total;
-  return facts;
-}
-
-Listing HttpStore::list(const std::string& address, bool /*recursive*/) {
-  throw no_such_thing("listed", address);
-}
 
 }  // namespace
 

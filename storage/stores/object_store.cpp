@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
 #include <map>
 #include <mutex>
 
 #include "addresses/place.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "http/http_client.h"
 #include "protocol/s3_settings.h"
@@ -59,9 +59,8 @@ RequestPolicy policy_of(const Surroundings& surroundings) {
   RequestPolicy policy;
   const std::string text = surroundings.variable(kVariable);
   if (text.empty()) return policy;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), policy.retry_s);
-  if (error != std::errc() || end != text.data() + text.size() || !(policy.retry_s >= 0) ||
-      policy.retry_s > kMostRetrySeconds) {
+  policy.retry_s = number_of_text<double>(text).value_or(-1);
+  if (!(policy.retry_s >= 0) || policy.retry_s > kMostRetrySeconds) {
     throw argument_error(kVariable, fmt::format("{} is '{}', not a number of seconds from 0 to {}",
                                                 kVariable, printable(text), kMostRetrySeconds));
   }

@@ -61,13 +61,13 @@ class ObjectStore {
   // must have (Error(corrupt): it changed): the version, and the length.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
             const ObjectFacts& known, Done done) {
-    read_range(address, offset, into, known, nullptr, std::move(done));
+    read_range({address, offset, into, known}, std::move(done));
   }
   // The same of any version of `num_bytes`; `found` becomes the version of what was read, before
   // `done` is called.
   void read_latest(const std::string& address, int64_t offset, std::span<std::byte> into,
                    int64_t num_bytes, std::shared_ptr<std::string> found, Done done) {
-    read_range(address, offset, into, {num_bytes, ""}, std::move(found), std::move(done));
+    read_range({address, offset, into, {num_bytes, ""}, std::move(found)}, std::move(done));
   }
   // The first of these, waiting, unless a WaitCheck ends that.
   void read(const std::string& address, int64_t offset, std::span<std::byte> into,
@@ -102,10 +102,8 @@ class ObjectStore {
   virtual void abort_upload(const UnfinishedUpload& upload) = 0;
 
  protected:
-  // As read(), and as read_latest() unless `found` is null.
-  virtual void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                          const ObjectFacts& known, std::shared_ptr<std::string> found,
-                          Done done) = 0;
+  // As read(), and as read_latest() unless `range.found_version` is null.
+  virtual void read_range(RangeOfObject range, Done done) = 0;
 };
 
 // The store of an address, one a process and place. Throws Error(invalid_argument) for an address

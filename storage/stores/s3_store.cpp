@@ -54,10 +54,9 @@ ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
 std::string key_of(const std::string& address) {
   std::string key = parse_address(address).path;
   if (key.empty()) {
-    throw Error(ErrorCode::invalid_argument, "names a bucket, but no object in it",
-                {.path = address,
-                 .subject = ErrorSubject::argument,
-                 .remedy = "put the object's name after it"});
+    throw error_at(address, ErrorCode::invalid_argument, "names a bucket, but no object in it")
+        .with_subject(ErrorSubject::argument)
+        .with_remedy("put the object's name after it");
   }
   return key;
 }
@@ -106,10 +105,7 @@ void S3Upload::add(std::span<const std::byte> bytes) {
 }
 
 void S3Upload::begin() {
-  S3Call call;
-  call.method = "POST";
-  call.key = key_;
-  call.query = "uploads";
+  S3Call call{.method = "POST", .key = key_, .query = "uploads"};
   call.headers = requests_->settings().object_headers;
   if (requests_->settings().has_part_checksums) {
     call.headers.emplace_back("x-amz-checksum-algorithm: CRC32C");
@@ -175,11 +171,8 @@ void S3Upload::wait_for(int max_underway) {
 
 void S3Upload::finish() {
   if (upload_id_.empty()) {
-    S3Call call;
-    call.method = "PUT";
-    call.key = key_;
+    S3Call call{.method = "PUT", .key = key_, .body = part_};
     call.headers = requests_->settings().object_headers;
-    call.body = part_;
     add_checksum(requests_->settings(), call);
     const HttpResponse response = requests_->fetch(call);
     if (!response.is_success()) throw requests_->failure(response, key_, "written");
@@ -202,23 +195,20 @@ void S3Upload::complete() {
     body += "</Part>";
   }
   body += "</CompleteMultipartUpload>";
-  S3Call call;
-  call.method = "POST";
-  call.key = key_;
-  call.query = "uploadId=" + percent_encoded(upload_id_);
-  call.headers = {"Content-Type: application/xml"};
-  call.body = std::as_bytes(std::span(body));
-  call.stall_limit_s = kCompleteLimitS;
-  call.is_sent_once = true;
+  const S3Call call{.method = "POST",
+                    .key = key_,
+                    .query = "uploadId=" + percent_encoded(upload_id_),
+                    .headers = {"Content-Type: application/xml"},
+                    .body = std::as_bytes(std::span(body)),
+                    .stall_limit_s = kCompleteLimitS,
+                    .is_sent_once = true};
   int num_sent = 0;
   const HttpResponse response = requests_->fetch(call, &num_sent);
   const Refusal refusal = refusal_of(response);
   // An earlier attempt has completed it, and its answer was lost.
-  if (num_sent > 1 && refusal.code == "NoSuchUpload") {
-    S3Call head;
-    head.method = "HEAD";
-    head.key = key_;
-    if (requests_->fetch(head).is_success()) return;
+  if (num_sent > 1 && refusal.code == "NoSuchUpload" &&
+      requests_->fetch({.method = "HEAD", .key = key_}).is_success()) {
+    return;
   }
   if (!response.is_success() || !refusal.code.empty()) {
     throw requests_->failure(response, key_, "written");
@@ -230,24 +220,16 @@ void S3Upload::abort() {
   requests_->fetch({.method = "DELETE", .key = key_, .query = query});
 }
 
-void S3Store::read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                         const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) {
+void S3Store::read_range(RangeOfObject range, Done done) {
   begin_read(done, [&] {
-    const std::string key = key_of(address);
-    if (into.empty()) {
-      done(nullptr);
-    } else {
-      requests_->read_range(key, offset, into, known, std::move(found), done);
-    }
+    const std::string key = key_of(range.address);
+    requests_->read_range(key, std::move(range), done);
   });
 }
 
 std::string S3Store::read_all(const std::string& address, int64_t max_bytes) {
   const std::string key = key_of(address);
-  S3Call call;
-  call.key = key;
-  call.max_body_bytes = max_bytes;
-  HttpResponse response = requests_->fetch(call);
+  HttpResponse response = requests_->fetch({.key = key, .max_body_bytes = max_bytes});
   if (!response.is_success()) throw requests_->failure(response, key, "read");
   return std::move(response.body);
 }
@@ -272,8 +254,7 @@ template <typename TakePage>
 void S3Store::read_pages(const std::string& folder, const std::string& query, const char* done,
                          const TakePage& take) {
   std::set<std::string> pages;
-  S3Call call;
-  call.query = query;
+  S3Call call{.query = query};
   while (true) {
     const HttpResponse response = requests_->fetch(call);
     if (!response.is_success()) throw requests_->failure(response, folder, done);
@@ -338,14 +319,10 @@ bool S3Store::put(const std::string& address, std::span<const std::byte> bytes, 
   const std::string key = key_of(address);
   // Stores that ignore the condition are asked before; it takes a fifth of a second at most.
   if (only_if_new && find_key(key)) return false;
-  S3Call call;
-  call.method = "PUT";
-  call.key = key;
+  S3Call call{.method = "PUT", .key = key, .body = bytes, .is_sent_once = only_if_new};
   call.headers = requests_->settings().object_headers;
   if (only_if_new) call.headers.push_back(requests_->settings().create_only);
-  call.body = bytes;
   add_checksum(requests_->settings(), call);
-  call.is_sent_once = only_if_new;
   int num_sent = 0;
   HttpResponse response = requests_->fetch(call, &num_sent);
   if (only_if_new && response.status == 501) {
@@ -367,10 +344,7 @@ std::unique_ptr<Upload> S3Store::upload(const std::string& address, int64_t expe
 
 void S3Store::remove(const std::string& address) {
   const std::string key = key_of(address);
-  S3Call call;
-  call.method = "DELETE";
-  call.key = key;
-  const HttpResponse response = requests_->fetch(call);
+  const HttpResponse response = requests_->fetch({.method = "DELETE", .key = key});
   const bool is_gone = response.status == 404 && !is_without_bucket(refusal_of(response));
   if (!response.is_success() && !is_gone) throw requests_->failure(response, key, "deleted");
 }
@@ -403,11 +377,8 @@ std::vector<UnfinishedUpload> S3Store::list_uploads(const std::string& address) 
 
 void S3Store::abort_upload(const UnfinishedUpload& upload) {
   const std::string key = key_of(upload.address);
-  S3Call call;
-  call.method = "DELETE";
-  call.key = key;
-  call.query = "uploadId=" + percent_encoded(upload.id);
-  const HttpResponse response = requests_->fetch(call);
+  const std::string query = "uploadId=" + percent_encoded(upload.id);
+  const HttpResponse response = requests_->fetch({.method = "DELETE", .key = key, .query = query});
   if (!response.is_success() && response.status != 404) {
     throw requests_->failure(response, key, "given up");
   }

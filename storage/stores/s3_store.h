@@ -83,8 +83,7 @@ class S3Store : public ObjectStore {
   void abort_upload(const UnfinishedUpload& upload) override;
 
  protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found, Done done) override;
+  void read_range(RangeOfObject range, Done done) override;
 
   // How keys are listed: the query, what stands before the next page's token in it, and its reader.
   struct KeyPages {

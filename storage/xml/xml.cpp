@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -130,15 +130,12 @@ class XmlParser {
     const bool is_hex = entity_name.starts_with("#x");
     const std::string_view digits =
         entity_name.substr(std::min<size_t>(is_hex ? 2 : 1, entity_name.size()));
-    uint32_t code = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), code, is_hex ? 16 : 10);
-    if (!entity_name.starts_with('#') || digits.empty() || error != std::errc() ||
-        end != digits.data() + digits.size() || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000)) {
+    const auto code = number_of_text<uint32_t>(digits, is_hex ? 16 : 10);
+    if (!entity_name.starts_with('#') || !code || *code > 0x10ffff ||
+        (*code >= 0xd800 && *code < 0xe000)) {
       refuse_xml(fmt::format("has the entity '{}'", printable(entity_name.substr(0, 20))));
     }
-    return utf8_of_code_point(code);
+    return utf8_of_code_point(*code);
   }
 
   // What stands between the element's tags, and its last tag.

@@ -101,7 +101,7 @@ struct TokenLoader::Impl {
   // What the sequence depends on beside data and seed.
   std::string description() const {
     return fmt::format(
-        "{} of {} tokens, {}, {} samples", is_stream() ? "stream" : "documents", options.context,
+        "{} of {} tokens, {}, {} samples", to_string(options.samples), options.context,
         options.shuffle ? fmt::format("shuffled in windows of {}", order.window_samples())
                         : std::string("as stored"),
         num_samples());

@@ -131,7 +131,6 @@ class AddedTokens {
   AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer,
               bool special = false);
 
-  bool is_empty() const { return entries_.empty(); }
   // Appends the parts of `text`, with the longest token at each place. They are views of `text` and
   // of this object.
   void split(std::string_view text, std::vector<TextPart>& parts) const;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -20,6 +19,7 @@
 
 #include "base/file/user_text.h"
 #include "base/left_out.h"
+#include "base/number_text.h"
 #include "base/other_words.h"
 #include "tools/common/command_line.h"
 
@@ -99,14 +99,12 @@ CLI::Option* add_number_or_word(CLI::App& app, Option& option) {
 CLI::Option* add_unsigned(CLI::App& app, Option& option) {
   return add_text(app, option,
                   [&option](const std::string& text) {
-                    uint64_t number = 0;
-                    const auto [end, error] =
-                        std::from_chars(text.data(), text.data() + text.size(), number);
-                    if (error != std::errc{} || end != text.data() + text.size()) {
+                    const auto number = number_of_text<uint64_t>(text);
+                    if (!number) {
                       throw CLI::ValidationError("--" + option.name,
                                                  text + " is not a number from 0 to 2^64-1");
                     }
-                    give(option, number);
+                    give(option, *number);
                   })
       ->type_name("UINT");
 }

@@ -32,13 +32,7 @@ void run_copy(const CopyArguments& arguments) {
   options.cancel = stop_flag();
   options.command = finishing_command(true);
   ProgressBar bar(STDERR_FILENO);
-  if (!arguments.quiet) {
-    options.note = [&bar](const std::string& note) {
-      bar.wipe();
-      say_note(note);
-    };
-    options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
-  }
+  if (!arguments.quiet) show_on(bar, options);
   const CopySummary summary = copy_dataset(arguments.source, arguments.destination, options);
   bar.wipe();
   if (arguments.quiet) return;

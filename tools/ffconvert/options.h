@@ -15,6 +15,7 @@
 #include <ffkit/base/option_table.h>
 #include <ffkit/converter/convert.h>
 #include <ffkit/converter/options.h>
+#include <ffkit/converter/progress_bar.h>
 #include <ffkit/converter/source.h>
 
 #include "base/printable.h"
@@ -57,6 +58,15 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
 
 // On stderr, with options as they are on the command line.
 void say_note(const std::string& sentence);
+// Shows the progress of work with `options` on `bar`, and its notes above. The bar must outlive it.
+template <typename Options>
+void show_on(ProgressBar& bar, Options& options) {
+  options.note = [&bar](const std::string& sentence) {
+    bar.wipe();
+    say_note(sentence);
+  };
+  options.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
+}
 
 // "12.3 MB".
 inline std::string in_megabytes(int64_t num_bytes) {

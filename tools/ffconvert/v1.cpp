@@ -50,13 +50,7 @@ void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {
 void write_as_v1(V1Arguments& arguments, const std::vector<Dataset>& splits) {
   V1Options& options = arguments.v1;
   ProgressBar bar(STDERR_FILENO);
-  if (!arguments.quiet) {
-    arguments.convert.progress = [&bar](const ConvertProgress& progress) { bar.update(progress); };
-    arguments.convert.note = [&bar](const std::string& sentence) {
-      bar.wipe();
-      say_note(sentence);
-    };
-  }
+  if (!arguments.quiet) show_on(bar, arguments.convert);
   arguments.convert.cancel = stop_flag();
   arguments.convert.command = finishing_command(false);
   as_wrong_use("v1", [&] { take_over(options, arguments.convert, arguments.table); });

@@ -139,19 +139,15 @@ void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tens
   for (const auto& [name, tensor] : tensors) out.push_back({prefix + name, tensor});
 }
 
-std::vector<NamedTensor> model_state(const Model& model) {
+std::vector<NamedTensor> model_state(const Model& model, const char* prefix) {
   std::vector<NamedTensor> out;
-  append_with_prefix(kModelPrefix, model.parameters(), out);
-  append_with_prefix(kModelPrefix, model.buffers(), out);
+  append_with_prefix(prefix, model.parameters(), out);
+  append_with_prefix(prefix, model.buffers(), out);
   return out;
 }
 
 std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options) {
-  if (options.ema_decay == 0) return model_state(model);
-  std::vector<NamedTensor> out;
-  append_with_prefix(kAveragePrefix, model.parameters(), out);
-  append_with_prefix(kAveragePrefix, model.buffers(), out);
-  return out;
+  return model_state(model, options.ema_decay == 0 ? kModelPrefix : kAveragePrefix);
 }
 
 SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>& state) {

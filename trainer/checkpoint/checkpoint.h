@@ -54,7 +54,7 @@ inline constexpr char kOptimizerPrefix[] = "optimizer.";
 void append_with_prefix(const char* prefix, const std::vector<NamedTensor>& tensors,
                         std::vector<NamedTensor>& out);
 // The weights of a model: what every checkpoint has, and what evaluation needs of it.
-std::vector<NamedTensor> model_state(const Model& model);
+std::vector<NamedTensor> model_state(const Model& model, const char* prefix = kModelPrefix);
 // The tensors of a model under the names of what was validated: the averaged weights of a run that
 // kept an average.
 std::vector<NamedTensor> evaluated_state(const Model& model, const TrainOptions& options);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -23,6 +22,7 @@
 #include "base/file/user_text.h"
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
@@ -142,10 +142,13 @@ void append_shards(Weights& weights) {
   }
 }
 
+bool is_of_head(const WeightRules& rules, const std::string& name) {
+  return !rules.head.empty() && (name == rules.head + ".weight" || name == rules.head + ".bias");
+}
+
 // Whether `stored` is a head's weight or bias with another number of rows.
 bool is_other_head(const WeightRules& rules, const NamedTensor& target, const at::Tensor& stored) {
-  if (rules.head.empty()) return false;
-  if (target.name != rules.head + ".weight" && target.name != rules.head + ".bias") return false;
+  if (!is_of_head(rules, target.name)) return false;
   return stored.dim() > 0 && stored.dim() == target.tensor.dim() && stored.size(0) > 0 &&
          stored.size(0) != target.tensor.size(0) &&
          stored.sizes().slice(1) == target.tensor.sizes().slice(1);
@@ -224,15 +227,14 @@ namespace {
 
 // 19 of "snapshot_19.pth.tar", as RootNet's code names its checkpoints; nothing of other names.
 std::optional<int64_t> snapshot_epoch(const fs::path& path) {
-  const std::string name = path.filename().string();
+  const std::string file = path.filename().string();
+  std::string_view name = file;
   constexpr std::string_view kBegin = "snapshot_", kEnd = ".pth.tar";
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
-  const char* first = name.data() + kBegin.size();
-  const char* last = name.data() + name.size() - kEnd.size();
-  int64_t epoch = 0;
-  const auto [end, error] = std::from_chars(first, last, epoch);
-  if (error != std::errc{} || end != last || epoch < 0) return {};
-  return epoch;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(kEnd.size());
+  const std::optional<int64_t> epoch = number_of_text<int64_t>(name);
+  return epoch && *epoch >= 0 ? epoch : std::nullopt;
 }
 
 bool is_pth_name(const fs::path& path) {
@@ -383,10 +385,6 @@ Matched match_names(const Weights& weights, const WeightRules& rules,
       refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
   }
   return matched;
-}
-
-bool is_of_head(const WeightRules& rules, const std::string& name) {
-  return !rules.head.empty() && (name == rules.head + ".weight" || name == rules.head + ".bias");
 }
 
 int64_t rows_of_head(const WeightRules& rules, const std::vector<NamedTensor>& targets) {

@@ -72,7 +72,6 @@ enum class HeadPolicy {
 
 // Rules of a backbone that came with a classifier: its "fc" is left out.
 WeightRules backbone_rules(const std::string& name);
-
 // Copies `weights` into `model` by `rules`; other floating point formats are converted. Every
 // tensor must be there and have its shape, and there must be no other, but that counts of batches
 // may be missing, as in files from before torch 0.4.1. Where the names of the model all have the
@@ -82,5 +81,16 @@ WeightRules backbone_rules(const std::string& name);
 // was chosen, left out or left alone.
 bool load_weights(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
                   std::vector<std::string>* notes = nullptr);
+
+// Copies the weights in `file` into `backbone`, the backbone of `network`: of torchvision's ResNet,
+// or of a detector, whose names have the backbone's before them. Returns sentences on what was
+// chosen and left out. Throws as read_weights() and load_weights().
+inline std::vector<std::string> load_backbone(const std::filesystem::path& file,
+                                              const std::string& key, const std::string& network,
+                                              Model& backbone) {
+  Weights weights = read_weights(file, key);
+  load_weights(weights, backbone_rules(network), backbone, HeadPolicy::must_fit, &weights.notes);
+  return notes_of(file, weights.notes);
+}
 
 }  // namespace ffkit

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <system_error>
 #include <tuple>
@@ -16,6 +15,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
@@ -33,11 +33,6 @@ constexpr std::string_view kSuffix = ".safetensors";
 
 constexpr std::string_view kSamples = "-samples-";
 
-bool parse_epoch_number(std::string_view text, int64_t& number) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && rest == text.data() + text.size() && number >= 0;
-}
-
 // Where the name of a checkpoint says that it belongs; nothing for any other name.
 std::optional<CheckpointFile> parse_name(const fs::path& path) {
   const std::string text = path.filename().string();
@@ -48,10 +43,10 @@ std::optional<CheckpointFile> parse_name(const fs::path& path) {
   name.remove_suffix(suffix.size());
   CheckpointFile file{.path = path};
   const size_t samples = name.find(kSamples);
-  if (!parse_epoch_number(name.substr(0, samples), file.epoch)) return std::nullopt;
-  if (samples != std::string_view::npos &&
-      !parse_epoch_number(name.substr(samples + kSamples.size()), file.samples))
-    return std::nullopt;
+  file.epoch = number_of_text<int64_t>(name.substr(0, samples)).value_or(-1);
+  if (samples != std::string_view::npos)
+    file.samples = number_of_text<int64_t>(name.substr(samples + kSamples.size())).value_or(-1);
+  if (file.epoch < 0 || file.samples < 0) return std::nullopt;
   return file;
 }
 

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "launch/gpus.h"
 
 namespace ffkit {
@@ -135,13 +135,8 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
     return c10::Device(c10::kCPU);
   }
   int index = place.local_rank;
-  if (name.starts_with(kNumbered)) {
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data() + kNumbered.size(), end, index).ptr != end || index < 0 ||
-        name.size() == kNumbered.size()) {
-      index = -1;
-    }
-  }
+  if (name.starts_with(kNumbered))
+    index = number_of_text<int>(std::string_view(name).substr(kNumbered.size())).value_or(-1);
   if (index < 0 || (name != "auto" && name != "cuda" && !name.starts_with(kNumbered))) {
     throw error_of(ErrorCode::invalid_argument,
                    "unknown {} '{}'; expected one of auto, cpu, cuda and cuda:N",
@@ -159,22 +154,28 @@ c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& plac
       num_visible);
 }
 
-Autocast::Autocast(Amp amp, c10::Device device) : is_on_(amp != Amp::off), device_(device.type()) {
-  if (!is_on_) return;
-  was_enabled_ = at::autocast::is_autocast_enabled(device_);
-  old_dtype_ = at::autocast::get_autocast_dtype(device_);
-  at::autocast::set_autocast_dtype(device_, amp == Amp::bf16 ? at::kBFloat16 : at::kHalf);
-  at::autocast::set_autocast_enabled(device_, true);
+AutocastAs::AutocastAs(c10::DeviceType device, bool on, c10::ScalarType type)
+    : device_(device),
+      was_on_(at::autocast::is_autocast_enabled(device)),
+      old_type_(at::autocast::get_autocast_dtype(device)) {
+  set(on, type);
+}
+
+void AutocastAs::set(bool on, c10::ScalarType type) const {
+  at::autocast::set_autocast_enabled(device_, on);
+  at::autocast::set_autocast_dtype(device_, type);
+}
+
+Autocast::Autocast(Amp amp, c10::Device device) {
+  if (amp == Amp::off) return;
+  as_.emplace(device.type(), true, amp == Amp::bf16 ? at::kBFloat16 : at::kHalf);
   at::autocast::increment_nesting();
 }
 
 Autocast::~Autocast() {
-  if (!is_on_) return;
   // Weights that were cast are kept for the length of the forward pass: the next one sees other
   // weights.
-  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(device_, was_enabled_);
-  at::autocast::set_autocast_dtype(device_, old_dtype_);
+  if (as_ && at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
 }
 
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 
+#include <optional>
 #include <string>
 
 #include <ffkit/base/error.h>
@@ -21,6 +22,21 @@ namespace ffkit {
 // Error(invalid_argument) for other names, Error(not_found) if there is no such GPU.
 c10::Device prepare_device(const TrainOptions& options, const ProcessPlace& place);
 
+// AutocastAs: as long as it lives, libtorch's autocast on a device is on or off, in this precision.
+class AutocastAs {
+ public:
+  AutocastAs(c10::DeviceType device, bool on, c10::ScalarType type);
+  ~AutocastAs() { set(was_on_, old_type_); }
+  AutocastAs(const AutocastAs&) = delete;
+  AutocastAs& operator=(const AutocastAs&) = delete;
+
+ private:
+  void set(bool on, c10::ScalarType type) const;
+  const c10::DeviceType device_;
+  const bool was_on_;
+  const c10::ScalarType old_type_;
+};
+
 // Autocast: as long as it lives, libtorch's operations compute in a lower precision where that is
 // safe (torch.autocast).
 class Autocast {
@@ -32,10 +48,7 @@ class Autocast {
   Autocast& operator=(const Autocast&) = delete;
 
  private:
-  const bool is_on_;
-  const c10::DeviceType device_;
-  bool was_enabled_ = false;
-  c10::ScalarType old_dtype_ = c10::ScalarType::Float;
+  std::optional<AutocastAs> as_;
 };
 
 // Runs `body`; what libtorch throws leaves as an ffkit::Error of one sentence, without its

@@ -203,11 +203,6 @@ void Communicator::rethrow(const char* doing, const std::exception& error) const
                  doing, first_line_of(error));
 }
 
-std::string Communicator::backend_name() const {
-  if (is_alone()) return "none";
-  return impl_->group->getDefaultBackend()->getBackendName();
-}
-
 void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
   if (is_alone() || tensors.empty()) return;
   const Waiting waiting(kWaitingForOthers, Waiting::kPatience);

@@ -38,7 +38,6 @@ class Communicator {
   const ProcessPlace& place() const { return place_; }
   bool is_alone() const { return place_.world_size == 1; }
   c10::Device device() const { return device_; }
-  std::string backend_name() const;
 
   // Rank 0's values for everybody, in place; the tensors are on device() or on the CPU, of any
   // dtype.

@@ -23,28 +23,16 @@ at::Tensor summed(const at::Tensor& tensor, Peers& peers) {
   return out;
 }
 
-struct SumOfPeers : autograd::Function<SumOfPeers> {
-  static at::Tensor forward(autograd::AutogradContext*, const at::Tensor& tensor, Peers* peers) {
-    return summed(tensor, *peers);
-  }
-  static autograd::variable_list backward(autograd::AutogradContext*,
-                                          const autograd::variable_list& gradients) {
-    return {gradients[0], at::Tensor()};
-  }
-};
+// What does not go along a dimension gets one all the same: for OfPeers.
+constexpr int64_t kAnyDimension = 0;
 
-struct SummedGradient : autograd::Function<SummedGradient> {
-  static at::Tensor forward(autograd::AutogradContext* context, const at::Tensor& tensor,
-                            Peers* peers) {
-    context->saved_data["peers"] = reinterpret_cast<int64_t>(peers);
-    return tensor.view_as(tensor);
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* context,
-                                          const autograd::variable_list& gradients) {
-    auto* peers = reinterpret_cast<Peers*>(context->saved_data["peers"].toInt());
-    return {summed(gradients[0], *peers), at::Tensor()};
-  }
-};
+at::Tensor all_summed(const at::Tensor& tensor, int64_t /*dimension*/, Peers& peers) {
+  return summed(tensor, peers);
+}
+
+at::Tensor as_it_is(const at::Tensor& tensor, int64_t /*dimension*/, Peers& /*peers*/) {
+  return tensor.view_as(tensor);
+}
 
 at::Tensor gathered(const at::Tensor& tensor, int64_t dimension, Peers& peers) {
   return at::cat(peers.gather(tensor.contiguous()), dimension);
@@ -74,6 +62,8 @@ struct OfPeers : autograd::Function<OfPeers<kForward, kBackward>> {
   }
 };
 
+using SumOfPeers = OfPeers<all_summed, as_it_is>;
+using SummedGradient = OfPeers<as_it_is, all_summed>;
 using GatheredFromPeers = OfPeers<gathered, share_of_sum>;
 using SumShareOfPeers = OfPeers<share_of_sum, gathered>;
 
@@ -93,11 +83,11 @@ Transfer Peers::start_receive(at::Tensor& /*tensor*/, int other, int /*tag*/) {
 }
 
 at::Tensor sum_of_peers(const at::Tensor& tensor, Peers& peers) {
-  return peers.world_size() == 1 ? tensor : SumOfPeers::apply(tensor, &peers);
+  return peers.world_size() == 1 ? tensor : SumOfPeers::apply(tensor, kAnyDimension, &peers);
 }
 
 at::Tensor with_summed_gradient(const at::Tensor& tensor, Peers& peers) {
-  return peers.world_size() == 1 ? tensor : SummedGradient::apply(tensor, &peers);
+  return peers.world_size() == 1 ? tensor : SummedGradient::apply(tensor, kAnyDimension, &peers);
 }
 
 at::Tensor gathered_from_peers(const at::Tensor& tensor, int64_t dimension, Peers& peers) {

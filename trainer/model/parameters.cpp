@@ -9,15 +9,16 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 #include <string_view>
 
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 
@@ -31,16 +32,6 @@ namespace {
 
 constexpr std::string_view kBackbone = "backbone";
 
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
 bool is_of_head(const std::string& parameter, const std::string& head) {
   return !head.empty() && parameter.starts_with(head + ".");
 }
@@ -50,12 +41,6 @@ bool fits(const std::string& parameter, const std::string& pattern, const std::s
   // A module stands for all of its parameters.
   return ::fnmatch(pattern.c_str(), parameter.c_str(), 0) == 0 ||
          ::fnmatch((pattern + ".*").c_str(), parameter.c_str(), 0) == 0;
-}
-
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0;
-  });
 }
 
 // "layer1.0" of "layer1.0.conv1.weight", "features.3.1" of "features.3.1.block.0.weight",
@@ -69,7 +54,7 @@ std::string block_of(const std::string& parameter) {
     // The number of a block may end a name, that of a block in a stage stands alone: "ln_1" is no
     // block of its own.
     const size_t line = is_first ? part.rfind('_') : std::string_view::npos;
-    if (is_all_digits(line == std::string_view::npos ? part : part.substr(line + 1))) {
+    if (number_of_text<uint64_t>(line == std::string_view::npos ? part : part.substr(line + 1))) {
       end_of_block = end;
     } else if (!is_first) {
       break;
@@ -83,7 +68,9 @@ std::string block_of(const std::string& parameter) {
 
 void freeze_parameters(const std::string& patterns, const Model& model, const std::string& head) {
   const std::vector<NamedTensor> parameters = model.parameters();
-  for (const std::string& pattern : split_at_commas(patterns)) {
+  std::istringstream in(patterns);
+  for (std::string pattern; std::getline(in, pattern, ',');) {
+    if (pattern.empty()) continue;
     if (pattern == kBackbone && head.empty()) {
       throw Error(ErrorCode::invalid_argument,
                   "this network has no head to train alone; freeze parameters by their names");

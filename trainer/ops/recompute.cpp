@@ -8,6 +8,8 @@
 
 #include <utility>
 
+#include "device/device.h"
+
 namespace ffkit {
 namespace {
 
@@ -19,28 +21,6 @@ struct Recomputed : torch::CustomClassHolder {
   c10::DeviceType device = c10::kCPU;
   bool has_autocast = false;
   c10::ScalarType autocast_type = c10::kFloat;
-};
-
-class AutocastAs {
- public:
-  explicit AutocastAs(const Recomputed& r)
-      : device_(r.device),
-        was_on_(at::autocast::is_autocast_enabled(device_)),
-        old_type_(at::autocast::get_autocast_dtype(device_)) {
-    set(r.has_autocast, r.autocast_type);
-  }
-  ~AutocastAs() { set(was_on_, old_type_); }
-  AutocastAs(const AutocastAs&) = delete;
-  AutocastAs& operator=(const AutocastAs&) = delete;
-
- private:
-  void set(bool on, c10::ScalarType type) const {
-    at::autocast::set_autocast_enabled(device_, on);
-    at::autocast::set_autocast_dtype(device_, type);
-  }
-  const c10::DeviceType device_;
-  const bool was_on_;
-  const c10::ScalarType old_type_;
 };
 
 struct RecomputeFunction : autograd::Function<RecomputeFunction> {
@@ -64,7 +44,8 @@ struct RecomputeFunction : autograd::Function<RecomputeFunction> {
     at::Tensor out;
     {
       const at::AutoGradMode with_gradients(true);
-      const AutocastAs autocast(recomputed);
+      const AutocastAs autocast(recomputed.device, recomputed.has_autocast,
+                                recomputed.autocast_type);
       out = recomputed.function(wanted.front());
     }
     autograd::variable_list targets;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -10,6 +9,7 @@
 #include <ffkit/trainer/train_options.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -240,14 +240,12 @@ void keep_checkpoints(const std::string& words, TrainOptions& o) {
   bool keeps_best = false, keeps_all = false;
   std::istringstream in(words);
   for (std::string word; std::getline(in, word, ',');) {
-    int64_t number = 0;
-    const char* end = word.data() + word.size();
-    const auto [rest, error] = std::from_chars(word.data(), end, number);
+    const int64_t number = number_of_text<int64_t>(word).value_or(0);
     if (word == "best") {
       keeps_best = true;
     } else if (word == "all") {
       keeps_all = true;
-    } else if (error == std::errc() && rest == end && number >= 1) {
+    } else if (number >= 1) {
       num_newest = std::max(num_newest, number);
     } else if (word != "last") {
       throw error_of(ErrorCode::invalid_argument,

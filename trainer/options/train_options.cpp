@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <system_error>
@@ -15,6 +14,7 @@
 
 #include "base/json_text.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/other_words.h"
 #include "base/printable.h"
 #include "options/stored_options.h"
@@ -27,13 +27,6 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, error);
 }
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 DataFolder parse_folder(const std::string& word) {
   const size_t colon = word.rfind(':');
   if (is_there(word) || colon == std::string::npos || colon == 0) return {.path = word};
@@ -42,7 +35,8 @@ DataFolder parse_folder(const std::string& word) {
   const bool is_of_host =
       host != std::string::npos && word.find('/', host + 3) == std::string::npos;
   if (is_of_host && begins_without_case(word, "http")) return {.path = word};
-  const std::optional<double> weight = number_of(std::string_view(word).substr(colon + 1));
+  const std::optional<double> weight =
+      number_of_text<double>(std::string_view(word).substr(colon + 1));
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
     throw error_of(ErrorCode::invalid_argument,

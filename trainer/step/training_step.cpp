@@ -176,8 +176,6 @@ std::unique_ptr<BatchSource> Task::prediction_batches() {
       option_name("evaluate"), option_name("results"));
 }
 
-void Task::set_facts(const TaskFacts& /*facts*/) {}
-
 std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored_facts) const {
   const TaskFacts own = facts();
   for (const auto& [name, text] : own) {
@@ -186,11 +184,6 @@ std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored
       return fmt::format("its {} are not those of the data set {}", name, options().data.string());
   }
   return {};
-}
-
-TaskFacts Task::facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
-                                 const std::filesystem::path& /*file*/) {
-  return facts();
 }
 
 at::Tensor Task::gradient_norm(const std::vector<NamedTensor>& parameters) {

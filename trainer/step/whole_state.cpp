@@ -171,14 +171,12 @@ void WholeState::load_checkpoint(const std::filesystem::path& checkpoint,
   spread(whole, own);
 }
 
-bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& model,
+void WholeState::load(const Weights& weights, const WeightRules& rules, Model& model,
                       HeadPolicy policy, std::vector<std::string>* notes) const {
-  bool has_head = true;
   if (!is_divided()) {
-    on_rank_0(mesh_.world(),
-              [&] { has_head = load_weights(weights, rules, model, policy, notes); });
+    on_rank_0(mesh_.world(), [&] { load_weights(weights, rules, model, policy, notes); });
     mesh_.world().broadcast(model_state(model));
-    return has_head;
+    return;
   }
   const std::vector<NamedTensor> own = model_state(model);
   const std::vector<NamedTensor> whole = to_fill(own);
@@ -187,10 +185,9 @@ bool WholeState::load(const Weights& weights, const WeightRules& rules, Model& m
     for (const std::string& name : parts_->names())
       named.push_back({name, *find_tensor(whole, kModelPrefix + name)});
     WholeModel all(std::move(named));
-    has_head = load_weights(weights, rules, all, policy, notes);
+    load_weights(weights, rules, all, policy, notes);
   });
   spread(whole, own);
-  return has_head;
 }
 
 void WholeState::spread(const std::vector<NamedTensor>& whole,

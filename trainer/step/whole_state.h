@@ -43,9 +43,9 @@ class WholeState {
   // the others.
   void load_checkpoint(const std::filesystem::path& checkpoint,
                        const std::vector<NamedTensor>& own) const;
-  // As load_weights() into `model`, which rank 0 alone does; then all have them. What
-  // load_weights() gives is rank 0's, notes too. Collective.
-  bool load(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
+  // As load_weights() into `model`, which rank 0 alone does; then all have them. Notes are those of
+  // rank 0. Collective.
+  void load(const Weights& weights, const WeightRules& rules, Model& model, HeadPolicy policy,
             std::vector<std::string>* notes = nullptr) const;
 
   // On rank 0 the whole tensors of all processes' `own`, to read into; elsewhere nothing.

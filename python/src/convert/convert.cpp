@@ -163,11 +163,8 @@ nb::dict v1(const std::string& path, const std::string& destination, nb::dict gi
   give_all(table, std::move(given), options);
   call.watch(options);
   validate(options, table);
-  std::vector<Dataset> splits;
-  {
-    const nb::gil_scoped_release release;
-    splits = open_splits(path, {.max_record_bytes = options.max_record_bytes});
-  }
+  std::vector<Dataset> splits = without_gil(
+      [&] { return open_splits(path, {.max_record_bytes = options.max_record_bytes}); });
   if (are_v1(splits, path)) {
     table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is");
     return run(call, options, [&] { return open_datasets(std::move(splits)); });
@@ -229,23 +226,15 @@ nb::dict option_tables() {
   }
   add("transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG", true,
       TranscodeConversion().table());
-  ImageStorage images;
-  ConvertOptions options;
-  MergeOptions merging;
-  V1Options v1;
-  OptionTable of_pictures;
-  OptionTable of_conversions;
-  OptionTable of_v1;
-  OptionTable of_merge;
-  describe(images, PictureUse::all, true, of_pictures);
-  describe(options, of_conversions);
-  describe(merging, of_merge);
-  ConvertOptions around_v1;
-  describe(v1, around_v1, of_v1);
-  add("v1", "FFRecord v1 to a data set of ffkit, or back", true, of_v1);
-  add("merge", "Joins several data sets to a new one", true, of_merge);
-  add("pictures", "How pictures are stored", true, of_pictures);
-  add("conversion", "What all conversions share", true, of_conversions);
+  const auto add_described = [&](const char* name, const char* description, auto&&... options) {
+    OptionTable table;
+    describe(options..., table);
+    add(name, description, true, table);
+  };
+  add_described("v1", "FFRecord v1 to a data set of ffkit, or back", V1Options(), ConvertOptions());
+  add_described("merge", "Joins several data sets to a new one", MergeOptions());
+  add_described("pictures", "How pictures are stored", ImageStorage(), PictureUse::all, true);
+  add_described("conversion", "What all conversions share", ConvertOptions());
   return all;
 }
 

@@ -57,11 +57,7 @@ constexpr EnumName<Leftover::Kind> kLeftoverNames[] = {{Leftover::Kind::shard, "
 
 // (found, others, number in manifests, notes), the first as tuples for Leftover.
 nb::tuple leftovers_at(const fs::path& place) {
-  Leftovers leftovers;
-  {
-    const nb::gil_scoped_release release;
-    leftovers = find_leftovers(place);
-  }
+  const Leftovers leftovers = without_gil([&] { return find_leftovers(place); });
   nb::list found;
   for (const Leftover& leftover : leftovers.found) {
     found.append(nb::make_tuple(name_of(kLeftoverNames, leftover.kind),

@@ -197,22 +197,13 @@ class PythonShardSink {
   }
 
   nb::dict commit(const std::vector<std::string>& descriptions, int64_t num_tasks) {
-    SplitSummary summary;
-    {
-      const nb::gil_scoped_release release;
-      summary = sink_->commit(descriptions, num_tasks);
-    }
-    return to_python(summary);
+    return to_python(without_gil([&] { return sink_->commit(descriptions, num_tasks); }));
   }
-
   void abort() {
-    const nb::gil_scoped_release release;
-    sink_->abort();
+    without_gil([&] { sink_->abort(); });
   }
-
   void leave() {
-    const nb::gil_scoped_release release;
-    sink_->leave();
+    without_gil([&] { sink_->leave(); });
   }
 
  private:

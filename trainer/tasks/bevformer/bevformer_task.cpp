@@ -33,19 +33,6 @@ namespace {
 constexpr char kBackbonePrefix[] = "img_backbone.";
 constexpr int64_t kNoiseObjects = 20;
 
-// Copies weights into the backbone of `network`: of torchvision's ResNet (its layer fc is left
-// out), or of a detector's backbone, whose names begin with "img_backbone." or "backbone.", and
-// returns sentences on what was chosen and left out. `key`: as read_weights() takes it. Throws as
-// read_weights() and load_weights().
-std::vector<std::string> load_backbone(const std::filesystem::path& file, const std::string& key,
-                                       BevFormerNetwork& network) {
-  Weights weights = read_weights(file, key);
-  ModuleModel backbone(network.backbone());
-  load_weights(weights, backbone_rules(network.config().backbone), backbone, HeadPolicy::must_fit,
-               &weights.notes);
-  return notes_of(file, weights.notes);
-}
-
 class BevFormerTask final : public Task {
  public:
   explicit BevFormerTask(TaskSetting setting)
@@ -55,16 +42,11 @@ class BevFormerTask final : public Task {
     train_ = open_keyframes(options(), own().train_split);
     picture_size_ = network_picture_size(train_->keyframes, own());
   }
-  void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->keyframes.fingerprint() : ""; }
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = bevformer(stored).arch;
     if (other == own().arch) return {};
     return fmt::format("is of arch {}, but {} was asked for", other, own().arch);
-  }
-  TaskFacts facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
-                             const std::filesystem::path& /*file*/) override {
-    return {};
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t epoch) override;
@@ -82,7 +64,9 @@ class BevFormerTask final : public Task {
   }
   void load_initial_weights() override {
     if (own().backbone_weights.empty()) return;
-    weight_notes_ = load_backbone(own().backbone_weights, options().weights_key, *network_);
+    ModuleModel backbone(network_->backbone());
+    weight_notes_ =
+        load_backbone(own().backbone_weights, options().weights_key, config_.backbone, backbone);
   }
   std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {

@@ -14,7 +14,9 @@
 #include <ffkit/image/image_options.h>
 #include <ffkit/trainer/classification.h>
 
+#include "base/fnv.h"
 #include "base/make_error.h"
+#include "base/mix64.h"
 #include "base/printable.h"
 #include "model/model_registry.h"
 
@@ -85,13 +87,10 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
 
 namespace {
 
-// FNV-1a, whose high bits splitmix64's last step makes as even as its low ones.
+// FNV-1a, whose high bits splitmix64's last step, without what mix64() adds before it, makes as
+// even as its low ones.
 uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-  return hash ^ (hash >> 31);
+  return mix64(fnv1a64(std::as_bytes(std::span(text))) - 0x9E3779B97F4A7C15);
 }
 
 Dataset side_of(const Dataset& split, double share, bool is_held) {

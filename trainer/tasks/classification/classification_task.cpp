@@ -131,8 +131,7 @@ class ClassificationEvaluation final : public Evaluation {
     meter_.sum_over(peers);
     EvalResult result = meter_.result();
     if (!keeps_) return result;
-    const int64_t columns = prediction_columns(std::ssize(classes_));
-    rows_.insert(rows_.begin(), at::zeros({0, columns}, at::kDouble));
+    rows_.insert(rows_.begin(), prediction_rows({}, {}, at::zeros({0, std::ssize(classes_)})));
     all_ = predictions_of(peers.gather_rows(at::cat(rows_)));
     // Every process has to know it.
     at::Tensor num_seen = at::full({1}, at::cat(rows_).size(0), at::kDouble);

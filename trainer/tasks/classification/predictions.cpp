@@ -8,6 +8,8 @@
 #include <ATen/ops/topk.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/file/file.h"

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -27,9 +26,6 @@ struct PredictedRecord {
 
 // Rows of f64 [N, 3 + 2k]: record, label, loss, k classes, k scores. `labels` [N] i64, or
 // undefined; k is 5, or the number of classes. Scores are the softmax of `logits` [N,C] f32.
-inline int64_t prediction_columns(int64_t num_classes) {
-  return 3 + 2 * std::min<int64_t>(5, num_classes);
-}
 at::Tensor prediction_rows(const std::vector<int64_t>& records, const at::Tensor& labels,
                            const at::Tensor& logits);
 // In the order of the records.

@@ -4,9 +4,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +63,6 @@ class Gpt2Task final : public Task {
     facts_ = Gpt2Facts::of_data(options(), *train_);
     config_ = configured_network(own(), facts_.vocabulary);
   }
-  void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
   TaskFacts facts() const override { return facts_.to_facts(); }
   void set_facts(const TaskFacts& facts) override {
@@ -122,10 +122,8 @@ class Gpt2Task final : public Task {
   std::unique_ptr<Evaluation> evaluation() override {
     return std::make_unique<TokenEvaluation>([this](const DeviceBatch& batch) {
       const at::Tensor targets = targets_of(batch);
-      const at::Tensor sums = at::zeros({2}, at::kDouble);
-      sums[0] = forward(batch).item<double>();
-      sums[1] = targets.ne(kNoTarget).sum().item<double>();
-      return sums;
+      return at::tensor({forward(batch).item<double>(), targets.ne(kNoTarget).sum().item<double>()},
+                        at::kDouble);
     });
   }
 
@@ -283,8 +281,7 @@ void Gpt2Task::finish_gradients() {
 }
 
 bool Gpt2Task::are_finite(bool own) {
-  at::Tensor num_others = at::zeros({1}, at::kDouble);
-  if (!own) num_others.fill_(1);
+  at::Tensor num_others = at::full({1}, own ? 0.0 : 1.0, at::kDouble);
   peers_.tensor->sum(num_others);
   peers_.pipeline->sum(num_others);
   return num_others.item<double>() == 0;
@@ -364,9 +361,7 @@ void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
 
 std::vector<std::string> Gpt2Task::end_notes() {
   if (own().pipeline_parallel == 1 || !setting().device.is_cpu()) return {};
-  at::Tensor time = at::zeros({2}, at::kDouble);
-  time[0] = pipeline_time_.waited;
-  time[1] = pipeline_time_.seconds;
+  at::Tensor time = at::tensor({pipeline_time_.waited, pipeline_time_.seconds}, at::kDouble);
   peers_.pipeline->sum(time);
   if (time[1].item<double>() == 0) return {};
   return {

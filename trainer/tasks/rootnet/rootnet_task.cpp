@@ -27,6 +27,7 @@
 #include <ffkit/trainer/task_registry.h>
 
 #include "base/make_error.h"
+#include "checkpoint/weights.h"
 #include "tasks/rootnet/data/rootnet_data.h"
 #include "tasks/rootnet/network/rootnet_network.h"
 
@@ -259,16 +260,11 @@ class RootNetTask final : public Task {
       : Task(std::move(setting)), config_(rootnet_config(own().arch)) {}
 
   void open() override { train_ = open_training_persons(options(), own().train_split); }
-  void open_noise() override {}
   std::string fingerprint() const override { return train_ ? train_->fingerprint() : ""; }
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = rootnet(stored).arch;
     if (other == own().arch) return {};
     return fmt::format("is of arch {}, but {} was asked for", other, own().arch);
-  }
-  TaskFacts facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
-                             const std::filesystem::path& /*file*/) override {
-    return {};
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t /*epoch*/) override {
@@ -293,8 +289,9 @@ class RootNetTask final : public Task {
   }
   void load_initial_weights() override {
     if (own().backbone_weights.empty()) return;
-    weight_notes_ = load_rootnet_backbone(own().backbone_weights.string(), options().weights_key,
-                                          own().arch, *network_);
+    ModuleModel backbone(network_->backbone());
+    weight_notes_ = load_backbone(own().backbone_weights, options().weights_key,
+                                  "RootNet with " + own().arch, backbone);
   }
   std::vector<std::string> weight_notes() const override { return weight_notes_; }
   WeightRules weight_rules() const override {

@@ -156,7 +156,7 @@ TEST(S3Requests, TakeNewCredentialsWhenTheOldHaveEnded) {
   S3Requests requests(settings_of("bucket", surroundings), store, hasty());
   std::string bytes(5, '\0');
   std::promise<std::exception_ptr> done;
-  requests.read_range("k", 0, std::as_writable_bytes(std::span(bytes)), {}, nullptr,
+  requests.read_range("k", {.into = std::as_writable_bytes(std::span(bytes))},
                       [&](std::exception_ptr error) { done.set_value(std::move(error)); });
   EXPECT_EQ(done.get_future().get(), nullptr);
   EXPECT_EQ(bytes, "bytes");

@@ -38,19 +38,17 @@ class OneObjectStore : public ObjectStore {
   void remove(const std::string&) override {}
 
  protected:
-  void read_range(const std::string& address, int64_t offset, std::span<std::byte> into,
-                  const ObjectFacts& known, std::shared_ptr<std::string> found,
-                  Done done) override {
+  void read_range(RangeOfObject range, Done done) override {
     std::exception_ptr error;
     {
       const std::scoped_lock lock(mutex_);
-      asked_.emplace_back(offset, std::ssize(into));
-      if (!known.version.empty() && known.version != version_) {
+      asked_.emplace_back(range.offset, std::ssize(range.into));
+      if (!range.known.version.empty() && range.known.version != version_) {
         error = std::make_exception_ptr(
-            Error(ErrorCode::corrupt, "the object was changed", {.path = address}));
+            Error(ErrorCode::corrupt, "the object was changed", {.path = range.address}));
       } else {
-        std::memcpy(into.data(), bytes_.data() + offset, into.size());
-        if (found != nullptr) *found = version_;
+        std::memcpy(range.into.data(), bytes_.data() + range.offset, range.into.size());
+        if (range.found_version != nullptr) *range.found_version = version_;
       }
     }
     done(error);

@@ -107,7 +107,6 @@ class TokenEncoder {
 
  private:
   struct Cache;
-  class Sink;
   Tokenizer tokenizer_;
   std::unique_ptr<Cache> cache_;
 };

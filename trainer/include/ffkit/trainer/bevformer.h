@@ -8,26 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include <ffkit/base/enum_names.h>
+#include <ffkit/nuscenes/loading.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
 
 // All sizes: the published tiny, small and base, and micro, which learns on a CPU in minutes.
 std::vector<std::string> bevformer_archs();
-
-// Where the motion of the vehicle comes from, beside its pose.
-enum class BevFormerCanBus {
-  none,      // nothing: acceleration, rotation rate and velocity are 0
-  last_row,  // the CAN bus' last message up to the keyframe
-  // the later message that the published conversion takes (nuscenes::CanBusRule::bevformer_code)
-  as_published,
-};
-template <>
-inline constexpr auto kNames<BevFormerCanBus> =
-    enum_names<BevFormerCanBus>("CAN bus rule", {{BevFormerCanBus::none, "none"},
-                                                 {BevFormerCanBus::last_row, "last_row"},
-                                                 {BevFormerCanBus::as_published, "as_published"}});
 
 struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   std::string arch = "tiny";  // one of bevformer_archs()
@@ -42,7 +29,9 @@ struct BevFormerOptions : OwnOptions<BevFormerOptions> {
   double grid_mask = 0.7;       // probability that a grid covers a training sample's pictures
   bool empty_frames = false;    // also trains on keyframes without objects
   bool class_balanced = false;  // repeats keyframes with rare classes (CBGS; Zhu et al., 2019)
-  BevFormerCanBus can_bus = BevFormerCanBus::as_published;
+  // Where the motion of the vehicle comes from, beside its pose; with `none`, acceleration,
+  // rotation rate and velocity are 0.
+  nuscenes::CanBusRule can_bus = nuscenes::CanBusRule::bevformer_code;
   double backbone_lr = 0.1;  // learning rate of the backbone, as a share of lr, >= 0
   // The backbone's first weights, if the run does not begin with others: torchvision's ResNet, or a
   // detector's backbone. Empty: drawn at random.

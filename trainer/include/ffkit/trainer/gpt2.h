@@ -5,19 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include <ffkit/base/enum_names.h>
+#include <ffkit/text/token_loader.h>
 #include <ffkit/trainer/train_options.h>
 
 namespace ffkit {
-
-// The kind of a training sample (TokenLoader).
-enum class Gpt2Samples {
-  stream,     // --context tokens of all documents one after the other
-  documents,  // a document, cut or padded
-};
-template <>
-inline constexpr auto kNames<Gpt2Samples> = enum_names<Gpt2Samples>(
-    "--samples", {{Gpt2Samples::stream, "stream"}, {Gpt2Samples::documents, "documents"}});
 
 struct Gpt2Options : OwnOptions<Gpt2Options> {
   std::string arch =
@@ -36,8 +27,8 @@ struct Gpt2Options : OwnOptions<Gpt2Options> {
   bool recompute = false;
   std::string train_split = "train";
   std::string val_split = "val";
-  int64_t context = 0;  // tokens of a sample; 0: `positions`
-  Gpt2Samples samples = Gpt2Samples::stream;
+  int64_t context = 0;                                      // tokens of a sample; 0: `positions`
+  text::TokenSamples samples = text::TokenSamples::stream;  // of training
   int64_t window_tokens = 1 << 24;  // samples are shuffled among about so many tokens, >= 1
 
   // The processes are a mesh, data x pipeline x tensor. Neighbours along tensor have neighbouring

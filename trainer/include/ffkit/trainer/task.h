@@ -104,20 +104,22 @@ class Task {
   // Error(invalid_argument) if they do not fit this task.
   virtual void open() = 0;
   // Sets facts for noise(), without data.
-  virtual void open_noise() = 0;
+  virtual void open_noise() {}
   // The fingerprint of the opened data. It must be equal on all processes of a run, and a run
   // continues only on data with the same fingerprint.
   virtual std::string fingerprint() const = 0;
   virtual TaskFacts facts() const { return {}; }
   // Takes over the facts of a checkpoint. Throws Error(corrupt) if facts() never gives such.
-  virtual void set_facts(const TaskFacts& facts);
+  virtual void set_facts(const TaskFacts& /*facts*/) {}
   // The reason if this run cannot continue one with these options and facts, as words after the
   // checkpoint's path. Empty: it can.
   virtual std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const;
   // The facts of weights from `file`, which is no checkpoint. Throws Error(invalid_argument) if
   // they do not fit the data.
-  virtual TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
-                                     const std::filesystem::path& file);
+  virtual TaskFacts facts_of_weights(const std::vector<NamedTensor>& /*weights*/,
+                                     const std::filesystem::path& /*file*/) {
+    return facts();
+  }
 
   // A new source of the training batches of `epoch`, counted from 0. Each batch holds
   // options.batch_size samples.

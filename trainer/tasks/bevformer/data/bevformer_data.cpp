@@ -31,6 +31,21 @@ std::vector<std::string> bevformer_archs() {
   return {"tiny", "small", "base", "micro"};
 }
 
+namespace {
+
+constexpr EnumName<nuscenes::CanBusRule> kCanBusNames[] = {
+    {nuscenes::CanBusRule::none, "none"},
+    {nuscenes::CanBusRule::last_row, "last_row"},
+    {nuscenes::CanBusRule::bevformer_code, "as_published"}};
+
+nuscenes::CanBusRule can_bus_rule(std::string_view name) {
+  const auto* found = std::ranges::find(kCanBusNames, name, &EnumName<nuscenes::CanBusRule>::name);
+  if (found == std::end(kCanBusNames)) refuse_name("CAN bus rule", name, names_in(kCanBusNames));
+  return found->value;
+}
+
+}  // namespace
+
 void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Network");
   t.add("arch", arch, "Size of the network").set_choices(bevformer_archs()).set_names_model();
@@ -56,8 +71,11 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
       .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
   t.add("image-scale", image_scale, "Factor to resize pictures; 0: as published, 0.5 to 1")
       .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
-  t.add_choice("can-bus", can_bus,
-               "Message of the CAN bus for a keyframe, if the data set has them");
+  t.add_words(
+       "can-bus", [this] { return std::string(name_of(kCanBusNames, can_bus)); },
+       [this](const std::string& name) { can_bus = can_bus_rule(name); },
+       "Message of the CAN bus for a keyframe, if the data set has them")
+      .set_choices(names_in(kCanBusNames));
   t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
   t.add("class-balanced", class_balanced,
         "Class-balanced sampling (CBGS): repeats keyframes with objects of rare classes");
@@ -75,18 +93,6 @@ constexpr int64_t kPictureMultiple = 32;
 
 int64_t filled_up(int64_t side) {
   return (side + kPictureMultiple - 1) / kPictureMultiple * kPictureMultiple;
-}
-
-nuscenes::CanBusRule rule_of(BevFormerCanBus can_bus) {
-  switch (can_bus) {
-    case BevFormerCanBus::last_row:
-      return nuscenes::CanBusRule::last_row;
-    case BevFormerCanBus::as_published:
-      return nuscenes::CanBusRule::bevformer_code;
-    case BevFormerCanBus::none:
-      break;
-  }
-  return nuscenes::CanBusRule::none;
 }
 
 }  // namespace
@@ -183,7 +189,7 @@ LoaderOptions keyframe_loader_options(const TrainOptions& options, const Process
   keyframe.lidar.is_on = false;
   keyframe.boxes = trained_objects();
   keyframe.boxes.is_on = is_training;
-  keyframe.can_bus = rule_of(own.can_bus);
+  keyframe.can_bus = own.can_bus;
   keyframe.motion = true;
   keyframe.identity = true;
   LoaderOptions out = common_loader_options(options, place, device);

@@ -156,15 +156,11 @@ struct BevFormerNetwork::Backbone : nn::Module {
       const std::string& name = parameter.key();
       const bool is_norm = parameter.value().dim() == 1 && !name.ends_with(".conv_offset.bias");
       if ((is_norm && has_frozen_norms) ||
-          (config.frozen_stages >= 0 && is_of_frozen_stage(name, config.frozen_stages))) {
+          (config.frozen_stages >= 0 &&
+           (!name.starts_with("layer") /*the stem*/ || name[5] - '0' <= config.frozen_stages))) {
         parameter.value().set_requires_grad(false);
       }
     }
-  }
-
-  static bool is_of_frozen_stage(const std::string& name, int64_t frozen_stages) {
-    if (name.rfind("layer", 0) != 0) return true;  // the stem
-    return name[5] - '0' <= frozen_stages;
   }
 
   void train(bool on) override { nn::Module::train(on && !has_frozen_norms); }
@@ -335,35 +331,31 @@ at::Tensor BevFormerNetwork::make_bev(const BevFrame& frame, const at::Tensor& p
   }
   const at::Tensor features = at::cat(flat, 2).flatten(0, 1);
   // Queries (cells) or pixels before samples, as the published code has them.
-  if (observer) observe("encoder.in_feat", features.unsqueeze(2));
+  observe("encoder.in_feat", features.unsqueeze(2));
 
   const at::Tensor& cells = head.bev_embedding->weight;
   const at::Tensor motion = transformer.can_bus_mlp->forward(frame.can_bus.to(cells.options()));
   observe("can_bus_mlp", motion);
   const at::Tensor position = head.positional_encoding->forward();
-  if (observer) {
-    observe("bev_pos",
-            position.transpose(1, 2).unflatten(2, {config_.bev_rows, config_.bev_columns}));
-  }
+  observe("bev_pos",
+          position.transpose(1, 2).unflatten(2, {config_.bev_rows, config_.bev_columns}));
   BevHistory history;
   history.query = cells.unsqueeze(0) + motion.unsqueeze(1);
-  if (observer) observe("encoder.in_query", history.query.transpose(0, 1));
+  observe("encoder.in_query", history.query.transpose(0, 1));
   history.shift = bev_shift(config_, frame.can_bus);
   observe("shift", history.shift);
   history.has_previous = frame.has_previous;
   if (previous.defined() && frame.has_previous.any().item<bool>()) {
     observe("prev_bev", previous);
     history.previous = rotate_bev(config_, previous, frame.can_bus);
-    if (observer) observe("prev_bev_rotated", history.previous.transpose(0, 1));
+    observe("prev_bev_rotated", history.previous.transpose(0, 1));
   }
   const auto exact = cells.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const CameraPoints points =
       project_pillars(config_, frame.lidar2img.to(cells.device(), exact),
                       {.height = frame.images.size(3), .width = frame.images.size(4)});
-  if (observer) {
-    observe("reference_points_cam", points.points.transpose(0, 1));
-    observe("bev_mask", points.visible.transpose(0, 1));
-  }
+  observe("reference_points_cam", points.points.transpose(0, 1));
+  observe("bev_mask", points.visible.transpose(0, 1));
   return transformer.encoder->forward(history, position, features, levels, visible_cells(points),
                                       observer);
 }
@@ -392,11 +384,7 @@ BevDetections BevFormerNetwork::detect(const BevFrame& frame, const at::Tensor& 
   for (size_t i = 0; i < decoded.states.size(); ++i) {
     logits.push_back(head.classify(i, decoded.states[i]));
     const at::Tensor& step = decoded.boxes[i];
-    const at::Tensor middle = (at::cat({step.narrow(-1, 0, 2), step.narrow(-1, 4, 1)}, -1) +
-                               inverse_sigmoid(decoded.references[i]))
-                                      .sigmoid() *
-                                  (high - low) +
-                              low;
+    const at::Tensor middle = decoded.middles[i] * (high - low) + low;
     boxes.push_back(at::cat({middle.narrow(-1, 0, 2), step.narrow(-1, 2, 2),
                              middle.narrow(-1, 2, 1), step.narrow(-1, 5, 5)},
                             -1));

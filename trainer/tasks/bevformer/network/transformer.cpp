@@ -45,6 +45,13 @@ at::Tensor sides(const std::vector<MapSize>& levels, const at::TensorOptions& op
   return at::tensor(numbers).to(options).reshape({-1, 2});
 }
 
+// log(x / (1 - x)), with x and 1 - x at least 1e-5.
+at::Tensor inverse_sigmoid(const at::Tensor& x) {
+  constexpr double kEps = 1e-5;
+  const at::Tensor inside = x.clamp(0, 1);
+  return at::log(inside.clamp_min(kEps) / (1 - inside).clamp_min(kEps));
+}
+
 MapSize bev_size(const BevFormerConfig& config) {
   return {.height = config.bev_rows, .width = config.bev_columns};
 }
@@ -55,30 +62,25 @@ MapSize bev_size(const BevFormerConfig& config) {
 // and what is sampled.
 class SamplingLayers : public nn::Module {
  public:
-  struct Size {
-    int64_t query_dims;  // of what offsets and weights come from
-    int64_t dims;        // of the values
-    int64_t heads;
-    int64_t maps;  // levels, or levels of all frames: each has points of its own
-    int64_t points;
-  };
-  explicit SamplingLayers(const Size& size) : size_(size) {
-    const int64_t points = size.heads * size.maps * size.points;
-    sampling_offsets_ =
-        register_module("sampling_offsets", nn::Linear(size.query_dims, 2 * points));
-    attention_weights_ = register_module("attention_weights", nn::Linear(size.query_dims, points));
-    value_proj_ = register_module("value_proj", uniform_linear(size.dims, size.dims));
+  // `maps`: levels, or levels of all frames; each has `points` of its own. Offsets and weights come
+  // from `query_dims` numbers.
+  SamplingLayers(const BevFormerConfig& config, int64_t query_dims, int64_t maps, int64_t points)
+      : heads_(config.num_heads), maps_(maps), points_(points) {
+    const int64_t all = heads_ * maps * points;
+    sampling_offsets_ = register_module("sampling_offsets", nn::Linear(query_dims, 2 * all));
+    attention_weights_ = register_module("attention_weights", nn::Linear(query_dims, all));
+    value_proj_ =
+        register_module("value_proj", uniform_linear(config.embed_dims, config.embed_dims));
     const at::NoGradGuard no_grad;
     // At first the points of a head lie on a ray of its own, 1, 2, ... pixels away (of the square
     // around the query), with equal weights.
     nn::init::zeros_(sampling_offsets_->weight);
-    const at::Tensor angles =
-        at::arange(size.heads).to(at::kFloat) * (2 * std::numbers::pi / size.heads);
+    const at::Tensor angles = at::arange(heads_).to(at::kFloat) * (2 * std::numbers::pi / heads_);
     const at::Tensor rays = at::stack({angles.cos(), angles.sin()}, -1);
-    const at::Tensor steps = at::arange(1, size.points + 1).to(at::kFloat).reshape({1, 1, -1, 1});
+    const at::Tensor steps = at::arange(1, points + 1).to(at::kFloat).reshape({1, 1, -1, 1});
     const at::Tensor square = rays / rays.abs().amax(-1, /*keepdim=*/true);
     sampling_offsets_->bias.copy_(
-        (square.reshape({-1, 1, 1, 2}) * steps).expand({-1, size.maps, -1, -1}).flatten());
+        (square.reshape({-1, 1, 1, 2}) * steps).expand({-1, maps, -1, -1}).flatten());
     nn::init::zeros_(attention_weights_->weight);
     nn::init::zeros_(attention_weights_->bias);
   }
@@ -86,21 +88,16 @@ class SamplingLayers : public nn::Module {
  protected:
   // Offsets in pixels [B, Q, heads, maps, points, 2].
   at::Tensor offsets(const at::Tensor& query) {
-    return sampling_offsets_(query).reshape(
-        {query.size(0), query.size(1), size_.heads, size_.maps, size_.points, 2});
+    return sampling_offsets_(query).unflatten(2, {heads_, maps_, points_, 2});
   }
   // Before softmax, [B, Q, heads, maps, points].
   at::Tensor weights(const at::Tensor& query) {
-    return attention_weights_(query).reshape(
-        {query.size(0), query.size(1), size_.heads, size_.maps, size_.points});
+    return attention_weights_(query).unflatten(2, {heads_, maps_, points_});
   }
   // [B, S, C] -> [B, S, heads, C / heads]
-  at::Tensor values(const at::Tensor& maps) {
-    return value_proj_(maps).reshape(
-        {maps.size(0), maps.size(1), size_.heads, size_.dims / size_.heads});
-  }
+  at::Tensor values(const at::Tensor& maps) { return value_proj_(maps).unflatten(2, {heads_, -1}); }
 
-  const Size size_;
+  const int64_t heads_, maps_, points_;
 
  private:
   nn::Linear sampling_offsets_{nullptr}, attention_weights_{nullptr}, value_proj_{nullptr};
@@ -125,11 +122,7 @@ struct Projection {
 class TemporalSelfAttention : public SamplingLayers {
  public:
   explicit TemporalSelfAttention(const BevFormerConfig& config)
-      : SamplingLayers({.query_dims = 2 * config.embed_dims,
-                        .dims = config.embed_dims,
-                        .heads = config.num_heads,
-                        .maps = 2,
-                        .points = config.history_points}),
+      : SamplingLayers(config, 2 * config.embed_dims, 2, config.history_points),
         config_(config),
         projection_(*this, config) {}
   // `position`: [1, cells, C]
@@ -175,11 +168,7 @@ class TemporalSelfAttention : public SamplingLayers {
 class CameraAttention : public SamplingLayers {
  public:
   explicit CameraAttention(const BevFormerConfig& config)
-      : SamplingLayers({.query_dims = config.embed_dims,
-                        .dims = config.embed_dims,
-                        .heads = config.num_heads,
-                        .maps = config.pyramid_levels,
-                        .points = config.camera_points}) {}
+      : SamplingLayers(config, config.embed_dims, config.pyramid_levels, config.camera_points) {}
   // query [N, M, C], maps [N, S, C], points [N, M, heights, 2] -> [N, M, C], without adding
   // `query`.
   at::Tensor forward(const at::Tensor& query, const at::Tensor& maps,
@@ -188,7 +177,7 @@ class CameraAttention : public SamplingLayers {
     const at::Tensor offset = offsets(query) / sides(levels, query.options()).reshape({-1, 1, 2});
     // Point p belongs to height p % heights.
     const at::Tensor locations =
-        (offset.unflatten(4, {size_.points / heights, heights}) +
+        (offset.unflatten(4, {points_ / heights, heights}) +
          points.to(offset.scalar_type()).unsqueeze(2).unsqueeze(3).unsqueeze(4))
             .flatten(4, 5);
     const at::Tensor logits = weights(query);
@@ -235,11 +224,7 @@ class SpatialCrossAttention : public nn::Module {
 class BevCrossAttention : public SamplingLayers {
  public:
   explicit BevCrossAttention(const BevFormerConfig& config)
-      : SamplingLayers({.query_dims = config.embed_dims,
-                        .dims = config.embed_dims,
-                        .heads = config.num_heads,
-                        .maps = 1,
-                        .points = config.decoder_points}),
+      : SamplingLayers(config, config.embed_dims, 1, config.decoder_points),
         bev_size_(bev_size(config)),
         projection_(*this, config) {}
   // `position`: [B, Q, C]; `bev`: [B, cells, C]; `references`: [B, Q, 2] (x, y)
@@ -386,12 +371,6 @@ at::Tensor BevEncoder::forward(const BevHistory& history, const at::Tensor& posi
   return query;
 }
 
-at::Tensor inverse_sigmoid(const at::Tensor& x) {
-  constexpr double kEps = 1e-5;
-  const at::Tensor inside = x.clamp(0, 1);
-  return at::log(inside.clamp_min(kEps) / (1 - inside).clamp_min(kEps));
-}
-
 BoxDecoder::BoxDecoder(const BevFormerConfig& config) {
   layers_ = register_module("layers", nn::ModuleList());
   for (int64_t i = 0; i < config.decoder_layers; ++i) {
@@ -404,7 +383,6 @@ BoxDecoder::Output BoxDecoder::forward(
     const std::function<at::Tensor(size_t layer, const at::Tensor& states)>& regress,
     const Observer& observer) {
   Output out;
-  std::vector<at::Tensor> refined;
   for (size_t i = 0; i < layers_->size(); ++i) {
     DecoderLayer& layer = *layers_->ptr<DecoderLayer>(i);
     const auto observe = [&](const char* part, const at::Tensor& value) {
@@ -421,16 +399,14 @@ BoxDecoder::Output BoxDecoder::forward(
     query = layer.norm(2, query);
     observe("", query);
     out.states.push_back(query);
-    out.references.push_back(references);
     out.boxes.push_back(regress(i, query));
     const at::Tensor& step = out.boxes.back();
-    references =
+    out.middles.push_back(
         (at::cat({step.narrow(-1, 0, 2), step.narrow(-1, 4, 1)}, -1) + inverse_sigmoid(references))
-            .sigmoid()
-            .detach();
-    refined.push_back(references);
+            .sigmoid());
+    references = out.middles.back().detach();
   }
-  if (observer) observer("decoder.inter_references", at::stack(refined));
+  if (observer) observer("decoder.inter_references", at::stack(out.middles).detach());
   return out;
 }
 

@@ -44,20 +44,15 @@ class BevEncoder : public torch::nn::Module {
   torch::nn::ModuleList layers_;
 };
 
-// log(x / (1 - x)), with x and 1 - x at least 1e-5.
-at::Tensor inverse_sigmoid(const at::Tensor& x);
-
 // BoxDecoder: queries that look at the BEV; after each layer, where they see a box is refined.
 class BoxDecoder : public torch::nn::Module {
  public:
   explicit BoxDecoder(const BevFormerConfig& config);
 
   struct Output {
-    std::vector<at::Tensor> states;  // of each layer, [B, Q, C]
-    std::vector<at::Tensor>
-        // before each layer, [B, Q, 3], 0 .. 1 of the range; no gradient but in the first
-        references;
-    std::vector<at::Tensor> boxes;  // what `regress` gives for each layer's states
+    std::vector<at::Tensor> states;   // of each layer, [B, Q, C]
+    std::vector<at::Tensor> boxes;    // what `regress` gives for each layer's states
+    std::vector<at::Tensor> middles;  // of these boxes, [B, Q, 3], 0 .. 1 of the range
   };
   // `bev`: [B, cells, C]; queries and their position [B, Q, C]; `references`: [B, Q, 3].
   // `regress(layer, states)` gives [B, Q, 10], of which 0, 1 and 4 are steps of x, y and z before

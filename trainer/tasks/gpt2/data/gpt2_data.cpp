@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 #include <tuple>
@@ -19,6 +18,7 @@
 #include <ffkit/text/tokenizer.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
@@ -145,11 +145,9 @@ TaskFacts Gpt2Facts::to_facts() const {
 }
 
 Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
-  const std::string& number = facts.at("vocabulary");
-  Gpt2Facts out{.tokenizer = facts.at("tokenizer")};
-  const char* const end = number.data() + number.size();
-  const auto result = std::from_chars(number.data(), end, out.vocabulary);
-  if (result.ec != std::errc{} || result.ptr != end || out.vocabulary < 0) {
+  const Gpt2Facts out{.vocabulary = number_of_text<int64_t>(facts.at("vocabulary")).value_or(-1),
+                      .tokenizer = facts.at("tokenizer")};
+  if (out.vocabulary < 0) {
     throw Error(ErrorCode::corrupt,
                 "the checkpoint's vocabulary is not a number; it was changed by hand");
   }
@@ -170,8 +168,7 @@ text::TokenLoaderOptions token_loader_options(const TrainOptions& options,
   const Gpt2Options& own = gpt2(options);
   return {.batch_size = options.batch_size,
           .context = configured_context(own),
-          .samples = own.samples == Gpt2Samples::stream ? text::TokenSamples::stream
-                                                        : text::TokenSamples::documents,
+          .samples = own.samples,
           .shuffle = is_training,
           .window_tokens = own.window_tokens,
           .tail = is_training ? Tail::drop : Tail::exact,

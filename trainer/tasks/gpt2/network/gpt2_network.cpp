@@ -24,20 +24,15 @@
 #include <ffkit/base/error.h>
 #include <ffkit/base/option_names.h>
 
+#include "base/mix64.h"
 #include "ops/recompute.h"
 #include "tasks/gpt2/network/next_token_loss.h"
 
 namespace ffkit {
 
-// SplitMix64's finaliser after each part.
 uint64_t key_of_parts(std::initializer_list<uint64_t> parts) {
   uint64_t key = 0;
-  for (const uint64_t part : parts) {
-    key = (key ^ part) + 0x9e3779b97f4a7c15;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111eb;
-    key ^= key >> 31;
-  }
+  for (const uint64_t part : parts) key = mix64(key ^ part);
   return key;
 }
 

@@ -15,6 +15,7 @@
 #include <deque>
 #include <utility>
 
+#include "device/device.h"
 #include "launch/waiting.h"
 
 namespace ffkit {
@@ -103,21 +104,6 @@ struct KnownLoss : autograd::Function<KnownLoss> {
     for (const at::Tensor& gradient : found.gradients) out.push_back(gradient * factor);
     return out;
   }
-};
-
-class NoAutocast {
- public:
-  explicit NoAutocast(c10::DeviceType device)
-      : device_(device), was_on_(at::autocast::is_autocast_enabled(device)) {
-    at::autocast::set_autocast_enabled(device_, false);
-  }
-  ~NoAutocast() { at::autocast::set_autocast_enabled(device_, was_on_); }
-  NoAutocast(const NoAutocast&) = delete;
-  NoAutocast& operator=(const NoAutocast&) = delete;
-
- private:
-  const c10::DeviceType device_;
-  const bool was_on_;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -231,7 +217,8 @@ at::Tensor staged_loss(Gpt2Network& network, const at::Tensor& tokens, const at:
   const auto run_backward = [&] {
     const Piece piece = std::move(open.front());
     open.pop_front();
-    const NoAutocast no_autocast(tokens.device().type());
+    const c10::DeviceType device = tokens.device().type();
+    const AutocastAs no_autocast(device, false, at::autocast::get_autocast_dtype(device));
     std::vector<at::Tensor> given;  // of a loss: 1
     if (!is_last) {
       given.push_back(stage.received(stage.rank() + 1, kGradients).to(piece.out.scalar_type()));

@@ -11,13 +11,9 @@
 
 #include <utility>
 
-#include <ffkit/trainer/module_model.h>
-
 #include "base/make_error.h"
-#include "checkpoint/weights.h"
 #include "distributed/batch_norm.h"
 #include "models/blocks/layers.h"
-#include "models/blocks/resnet_body.h"
 
 namespace ffkit {
 namespace {
@@ -26,12 +22,6 @@ namespace nn = torch::nn;
 
 constexpr int kDeconvolutions = 3;
 constexpr double kInitialDeviation = 0.001;  // of all weights of the head
-
-ResNetConfig body_config(const RootNetConfig& config) {
-  return {.depths = config.depths,
-          .has_bottlenecks = config.has_bottlenecks,
-          .first_width = config.first_width};
-}
 
 nn::Conv2d one_number_a_pixel(int64_t channels) {
   nn::Conv2d conv(nn::Conv2dOptions(channels, 1, 1));
@@ -43,7 +33,7 @@ nn::Conv2d one_number_a_pixel(int64_t channels) {
 }  // namespace
 
 struct RootNetNetwork::Backbone : nn::Module {
-  explicit Backbone(const RootNetConfig& config) : body(*this, body_config(config)) {
+  explicit Backbone(const RootNetConfig& config) : body(*this, config) {
     initialise_convolutions(*this);
   }
   ResNetBody body;
@@ -72,12 +62,12 @@ struct RootNetNetwork::Root : nn::Module {
 };
 
 RootNetConfig rootnet_config(const std::string& arch) {
-  if (arch == "resnet50") return {};
-  if (arch == "resnet101") return {.depths = {3, 4, 23, 3}};
-  if (arch == "resnet152") return {.depths = {3, 8, 36, 3}};
+  if (arch == "resnet50") return {{.depths = {3, 4, 6, 3}}};
+  if (arch == "resnet101") return {{.depths = {3, 4, 23, 3}}};
+  if (arch == "resnet152") return {{.depths = {3, 8, 36, 3}}};
   if (arch == "micro") {
-    return {
-        .depths = {1, 1, 1, 1}, .has_bottlenecks = false, .first_width = 16, .deconv_channels = 32};
+    return {{.depths = {1, 1, 1, 1}, .has_bottlenecks = false, .first_width = 16},
+            /*deconv_channels=*/32};
   }
   throw error_of(ErrorCode::invalid_argument, "RootNet: there is no arch '{}'", arch);
 }
@@ -122,15 +112,6 @@ at::Tensor rootnet_losses(const at::Tensor& coordinates, const at::Tensor& targe
                           const at::Tensor& visible, const at::Tensor& have_depth) {
   const at::Tensor distance = at::abs(coordinates - targets) * visible.unsqueeze(1);
   return (distance.select(1, 0) + distance.select(1, 1) + distance.select(1, 2) * have_depth) / 3;
-}
-
-std::vector<std::string> load_rootnet_backbone(const std::string& file, const std::string& key,
-                                               const std::string& arch, RootNetNetwork& network) {
-  Weights weights = read_weights(file, key);
-  ModuleModel backbone(network.backbone());
-  load_weights(weights, backbone_rules("RootNet with " + arch), backbone, HeadPolicy::must_fit,
-               &weights.notes);
-  return notes_of(file, weights.notes);
 }
 
 }  // namespace ffkit

@@ -10,18 +10,16 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "models/blocks/resnet_body.h"
+
 namespace ffkit {
 
-struct RootNetConfig {
-  std::array<int64_t, 4> depths = {3, 4, 6, 3};  // blocks of the ResNet's stages
-  bool has_bottlenecks = true;
-  int64_t first_width = 64;
+struct RootNetConfig : ResNetConfig {
   int64_t deconv_channels = 256;
 };
 // Throws Error(invalid_argument) for another name than rootnet_archs() has.
@@ -52,11 +50,5 @@ class RootNetNetwork : public torch::nn::Module {
 // [N] is 0, and 0 where visible [N] is.
 at::Tensor rootnet_losses(const at::Tensor& coordinates, const at::Tensor& targets,
                           const at::Tensor& visible, const at::Tensor& have_depth);
-
-// Copies the backbone from torchvision's ResNet of this depth, or from a RootNet, and returns
-// sentences on what was chosen and left out. `key`: as read_weights() takes it. Throws as
-// read_weights() and load_weights().
-std::vector<std::string> load_rootnet_backbone(const std::string& file, const std::string& key,
-                                               const std::string& arch, RootNetNetwork& network);
 
 }  // namespace ffkit

@@ -23,16 +23,26 @@
 #include <optional>
 #include <vector>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/loader_state.h>
 #include <ffkit/loader/sampler.h>
 
-namespace ffkit::text {
+namespace ffkit {
+namespace text {
 
 enum class TokenSamples {
   stream,     // cross the borders of documents
-  documents,  // one document each, padded
+  documents,  // one document each, cut or padded
 };
+
+}  // namespace text
+template <>
+inline constexpr auto kNames<text::TokenSamples> =
+    enum_names<text::TokenSamples>("--samples", {{text::TokenSamples::stream, "stream"},
+                                                 {text::TokenSamples::documents, "documents"}});
+
+namespace text {
 
 struct TokenLoaderOptions {
   int64_t batch_size = 8;  // samples, per rank; >= 1
@@ -105,4 +115,5 @@ class TokenLoader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace ffkit::text
+}  // namespace text
+}  // namespace ffkit
