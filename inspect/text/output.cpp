@@ -17,9 +17,9 @@
 #include <ffkit/image/dct_picture.h>
 #include <ffkit/image/image_codec.h>
 
+#include "base/base64.h"
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "storage/signing/signature.h"
 #include "tools/common/output_file.h"
 
 namespace ffkit {

@@ -80,7 +80,7 @@ void Listing::note_parts_left_out(const std::string& version) {
         Part{boxes, "2D boxes"}, Part{t_.lidarseg.is_there ? "" : "lidarseg", kNoTable},
         Part{t_.panoptic.is_there ? "" : "panoptic", kNoTable}}) {
     if (part.path.empty() || !exists_at(root_ / part.path)) continue;
-    add_note(notes_, part.path, "{}; not converted", part.what);
+    add_note(notes_, std::string(part.path), "{}; not converted", part.what);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "http/http_client.h"
 
 namespace ffkit {
@@ -32,11 +33,7 @@ std::string sha1_hex(std::string_view text);
 std::string rs256(const std::string& pem, std::string_view text);
 
 std::string hex(std::string_view bytes);
-// For URLs, without padding (RFC 4648, section 5).
-std::string base64_url(std::string_view bytes);
-// With padding (RFC 4648, section 4).
-std::string base64(std::string_view bytes);
-// The bytes again; nothing for what is no base64 with padding.
+// The bytes of a text in base64 with padding; nothing if it is not one.
 std::optional<std::string> from_base64(std::string_view text);
 
 struct SigningDialect {
