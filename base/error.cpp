@@ -96,10 +96,9 @@ std::string compose(const std::string& places, const std::string& message,
 
 [[noreturn]] void not_enough_memory(const std::filesystem::path& path, int64_t record,
                                     const char* remedy) {
-  throw Error(
-      ErrorCode::io,
-      fmt::format("there is not enough memory{}; {}", record < 0 ? "" : " for the record", remedy),
-      {.path = path.string(), .record = record, .errno_value = ENOMEM});
+  throw Error(ErrorCode::io,
+              fmt::format("there is not enough memory{}", record < 0 ? "" : " for the record"),
+              {.path = path.string(), .record = record, .errno_value = ENOMEM, .remedy = remedy});
 }
 
 }  // namespace
@@ -204,10 +203,11 @@ void rethrow_as_error(const std::filesystem::path& path, int64_t record, const c
   } catch (const std::filesystem::filesystem_error& error) {
     const int number = error.code().value();
     throw Error(number == ENOENT || number == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                "cannot be examined; check the path and its permissions",
+                "cannot be examined",
                 {.path = (error.path1().empty() ? path : error.path1()).string(),
                  .record = record,
-                 .errno_value = number});
+                 .errno_value = number,
+                 .remedy = "check the path and its permissions"});
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io, "the system refused the request",
                 {.path = path.string(), .record = record, .errno_value = error.code().value()});

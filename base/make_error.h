@@ -81,8 +81,8 @@ void require_done(const std::error_code& error, const std::filesystem::path& pat
 bool is_out_of_memory(const Error& error);
 
 inline constexpr const char* kMemoryForRecords =
-    "read with fewer threads, or give the process more (ulimit -v, or its container)";
-inline constexpr const char* kMoreMemory = "give the process more (ulimit -v, or its container)";
+    "read with fewer threads, or give the process more memory (ulimit -v, or container)";
+inline constexpr const char* kMoreMemory = "give the process more memory (ulimit -v, or container)";
 
 // Calls `work` and returns what it returns; its exceptions as rethrow_as_error() has them.
 template <typename Work>
@@ -120,7 +120,7 @@ template <typename Options>
 void check_scale_and_ratio(std::string_view name, const Options& o) {
   const auto named = [&](const char* value) { return fmt::format("{} {}", name, value); };
   if (!(o.scale_min > 0 && o.scale_min <= 1)) {
-    refuse(named("scale_min"), o.scale_min, "more than 0, at most 1");
+    refuse(named("scale_min"), o.scale_min, "more than 0 and at most 1");
   }
   if (!(o.scale_max >= o.scale_min && o.scale_max <= 1)) {
     refuse(named("scale_max"), o.scale_max, "scale_min to 1");

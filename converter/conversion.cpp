@@ -117,7 +117,7 @@ class Conversion {
       summary.splits.push_back(summary_of(manifest, num_samples - manifest.num_records()));
     }
     claimed_.keep();
-    note(fmt::format("part {} of {} has finished already; nothing was written", options_.part.index,
+    note(fmt::format("part {} of {} is already finished; nothing was written", options_.part.index,
                      options_.part.count));
     return summary;
   }
@@ -140,7 +140,7 @@ class Conversion {
     is_refused_ = true;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("has an unfinished conversion that differs in {}; give the source and "
-                            "the options that it was begun with, or run without {} to start over",
+                            "the options that it was started with, or run without {} to start over",
                             difference, option_on("resume")),
                 {.path = name_.string(), .subject = ErrorSubject::destination});
   }
@@ -235,7 +235,7 @@ class Conversion {
   if (conversion.finished_of_planned(0).empty()) throw Error(error);
   throw error.with_remedy(
       fmt::format("{}{}: {}run it again with {} to continue", own.empty() ? "" : own + "; ",
-                  !num_shards        ? "what is finished stays"
+                  !num_shards        ? "finished shards are kept"
                   : *num_shards == 0 ? "the archive was read completely, and its pictures are kept"
                                      : conversion.finished_of_planned(*num_shards),
                   first.empty() ? "" : first + ", then ", with));

@@ -57,7 +57,7 @@ int64_t num_left_out(const std::filesystem::path& report, const std::string& spl
 
 // Said before it begins, since it takes as long as reading the source does.
 inline constexpr const char* kContentsNote =
-    "the source's files have other times of modification than they had; their contents are "
+    "the modification times of the source's files have changed; the contents are "
     "compared";
 
 enum class MissingShards {

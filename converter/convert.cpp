@@ -46,16 +46,15 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
     if (action == kDocumentLeftOut) {
       note(fmt::format("{} bad {} left out", count, is_one ? "document was" : "documents were"));
     } else if (action == kItemLeftOut) {
-      note(fmt::format("{} bad {} left out of {}, which {} all else", count,
+      note(fmt::format("{} bad {} left out of {}; everything else was kept", count,
                        is_one ? "item was" : "items were",
-                       reported.num_lines == 1 ? "its record" : "their records",
-                       reported.num_lines == 1 ? "keeps" : "keep"));
+                       reported.num_lines == 1 ? "its record" : "their records"));
     } else if (action == kKeptUnturned) {
       note(
-          fmt::format("{} {} by EXIF data, and kept as {}; if the annotations are of upright "
-                      "pictures, convert with {}",
-                      count, is_one ? "picture is turned" : "pictures are turned",
-                      is_one ? "it is" : "they are", option_set("exif", "apply")));
+          fmt::format("{} {} an EXIF rotation, and {} kept as stored; if the annotations belong "
+                      "to upright pictures, convert with {}",
+                      count, is_one ? "picture has" : "pictures have", is_one ? "was" : "were",
+                      option_set("exif", "apply")));
     } else if (action == kMarkLeftOut) {
       note(fmt::format("{} byte order {} left out", count, is_one ? "mark was" : "marks were"));
     } else if (action == kBytesReplaced) {
@@ -72,7 +71,7 @@ void note_reported(const ConvertSummary& summary, const ConvertOptions& options,
                        percent > kSuspicious ? "warning: " : "", count, num_bytes, percent,
                        percent > kSuspicious
                            ? "; if the texts are Latin-1 or another encoding, convert them first, "
-                             "as with iconv -f LATIN1 -t UTF-8"
+                             "for example with iconv -f LATIN1 -t UTF-8"
                            : ""));
     }
   }
@@ -213,7 +212,7 @@ void estimate_groups(const GroupedSource& source, const SplitPlan& files,
     estimate.seconds += share * (opening.count() + seconds_of(*samples, plan, options));
     if (options.note) {
       options.note(fmt::format(
-          "{}: the numbers are those of one group of files, {:.2g} % of the bytes, for the whole",
+          "{}: the numbers are estimated from one group of files ({:.2g} % of the bytes)",
           files.manifest.split, 100 / share));
     }
     break;
@@ -247,7 +246,7 @@ ConvertSummary convert(const Source& source, const fs::path& folder,
   if (taken.has_record_references() && options.bad_samples != BadSamples::fail) {
     throw argument_error(
         "bad_samples",
-        "records of this source refer to each other by number, so none can be left out: "
+        "records of this source refer to each other by number, so none can be left out; "
         "convert without " +
             option_name("bad_samples"));
   }

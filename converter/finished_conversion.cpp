@@ -41,7 +41,7 @@ std::string first_difference(const Words& found, const Words& planned, const cha
     if (key.starts_with(kPart) || (then.starts_with('/') && now.starts_with('/'))) {
       continue;
     }
-    if (then != now) return fmt::format("{} {} ('{}' then, '{}' now)", what, key, then, now);
+    if (then != now) return fmt::format("{} {} (was '{}', now '{}')", what, key, then, now);
   }
   return {};
 }
@@ -51,7 +51,7 @@ std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
   const std::string text = at == found.options.end() ? "" : at->second;
   const ConvertPart then = parse_part_range(text).value_or(PartRange()).part;
   if (then.index == part.index && then.count == part.count) return {};
-  return fmt::format("{} ({}/{} then, {}/{} now)", option_name("part"), then.index, then.count,
+  return fmt::format("{} (was {}/{}, now {}/{})", option_name("part"), then.index, then.count,
                      part.index, part.count);
 }
 
@@ -79,7 +79,7 @@ struct BadCounts {
 // Left-out samples fit BadSamples::keep, which leaves out what cannot be read at all.
 std::string difference_of_bad_samples(const BadCounts& bad, BadSamples bad_samples) {
   const auto words = [bad_samples](int64_t count, const char* action, const char* what = "sample") {
-    return fmt::format("option bad_samples ({} {}{} {} then, '{}' now)", count, what,
+    return fmt::format("option bad_samples ({} {}{} {}, now '{}')", count, what,
                        count == 1 ? " was" : "s were", action, to_string(bad_samples));
   };
   if (bad.left_out > 0 && bad_samples == BadSamples::fail) return words(bad.left_out, "left out");
@@ -115,8 +115,8 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
     if (!words.empty()) return words;
   }
   if (!plan.is_of_files && found.num_records() + bad.left_out != plan.num_samples()) {
-    return fmt::format("the number of samples ({} then, {} now)",
-                       found.num_records() + bad.left_out, plan.num_samples());
+    return fmt::format("the number of samples (was {}, now {})", found.num_records() + bad.left_out,
+                       plan.num_samples());
   }
   return {};
 }
@@ -138,7 +138,7 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
   if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
   const auto listing = found.manifest().source.find(kListing);
   if (listing == found.manifest().source.end()) {
-    return fmt::format("the listing of the source, which the manifest of split '{}' lacks", name);
+    return fmt::format("the listing of the source (split '{}' has none in its manifest)", name);
   }
   const std::string planned = describe_split(plan);
   std::string words = split_difference(name, listing->second, planned);
@@ -274,8 +274,8 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                                    const ConvertOptions& options) {
   const auto refuse = [&folder](const std::string& words) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "already holds a data set of a conversion that differs in {}; remove it or give "
-                   "another folder",
+                   "already contains a data set from a conversion that differs in {}; remove it "
+                   "or give another folder",
                    words);
   };
   FinishedReport report = read_finished(folder / kReportFile);
@@ -296,7 +296,7 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   }
   if (options.note) {
     options.note(
-        fmt::format("{}: is finished already: it has the splits, options, shards and samples of "
+        fmt::format("{}: is already finished: it has the splits, options, shards and samples of "
                     "this conversion; nothing was written",
                     Place(folder).shown()));
   }

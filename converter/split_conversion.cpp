@@ -79,7 +79,7 @@ class NoteTally {
     for (const auto& [kind, seen] : seen_) {
       const bool is_news = seen.has_other_words || (seen.num_groups > 1 && seen.has_numbers);
       if (note_ && is_news) {
-        note_(fmt::format("so or the like of {} {} of files: {}", seen.num_groups,
+        note_(fmt::format("the same or similar for {} {} of files: {}", seen.num_groups,
                           seen.num_groups == 1 ? "group" : "groups", seen.last));
       }
     }
@@ -156,7 +156,7 @@ void SplitConversion::make_groups() {
     }
   }
   if (num_found > 0) {
-    note(fmt::format("{}: {} of {} groups of files are there; going on", plan_.manifest.split,
+    note(fmt::format("{}: {} of {} groups of files are finished; continuing", plan_.manifest.split,
                      num_found, num_groups));
   }
   const Note note_of_group = [&](const std::string& sentence) {
@@ -212,7 +212,7 @@ TaskDescription SplitConversion::make_task(const Source& source, const SplitPlan
   }
   // Of a group, it is the group that was gone on with.
   if (writer.num_finished() > 0 && !plan_.is_of_files) {
-    note(fmt::format("{}: {} of {} shards are there; going on", plan.manifest.split,
+    note(fmt::format("{}: {} of {} shards are finished; continuing", plan.manifest.split,
                      writer.num_finished(), plan.end_shard - plan.begin_shard));
   }
   ConvertOptions options = options_;
@@ -274,7 +274,7 @@ std::function<void(const PackProgress&)> SplitConversion::progress_of(const Sour
 void SplitConversion::require_records(const Manifest& manifest) const {
   if (!manifest.shards.empty()) return;
   throw Error(ErrorCode::corrupt,
-              fmt::format("split '{}': none of the {} {} could be read, the first being {}",
+              fmt::format("split '{}': none of the {} {} could be read; the first is {}",
                           plan_.manifest.split, done_.num_samples, record_noun(source_),
                           source_.describe(plan_.split, plan_.order.front())),
               {.subject = ErrorSubject::source});

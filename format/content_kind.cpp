@@ -169,7 +169,7 @@ struct Description {
 constexpr const char* kDownload = "download it again";
 constexpr const char* kTransfer = "transfer it again as binary data";
 constexpr const char* kSave =
-    "save it as PNG or JPEG, as with ImageMagick: magick mogrify -format png FILE";
+    "save it as PNG or JPEG, for example with ImageMagick: magick mogrify -format png FILE";
 constexpr const char* kSaveText = "save it as UTF-8";
 constexpr const char* kDecompress = "decompress it";
 constexpr const char* kUnpack = "unpack it";
@@ -217,8 +217,8 @@ constexpr std::array kDescriptions = {
     Description{ContentKind::pickle, "a Python pickle"},
     Description{ContentKind::record_shard, "a record shard of ffkit"},
     Description{ContentKind::onnx, "an ONNX model"},
-    Description{ContentKind::gguf, "a GGUF model, as llama.cpp has them"},
-    Description{ContentKind::tflite, "a model of TensorFlow Lite"},
+    Description{ContentKind::gguf, "a GGUF model (llama.cpp)"},
+    Description{ContentKind::tflite, "a TensorFlow Lite model"},
     Description{ContentKind::elf, "a program or a library (ELF)"},
     Description{ContentKind::pdf, "a PDF"},
     Description{ContentKind::video, "a video"},

@@ -8,12 +8,12 @@ namespace {
 
 void add_missing_command(CLI::App& app, const char* name, Action& action) {
   CLI::App* command =
-      app.add_subcommand(name, "Not in this build, which cannot draw")->allow_extras();
+      app.add_subcommand(name, "Not available: this build cannot draw")->allow_extras();
   command->callback([name, &action] {
     action = [name]() -> int {
       throw Error(ErrorCode::unsupported,
                   std::string(name) +
-                      " draws with OpenCV and FreeType, which this build does not have; "
+                      " needs OpenCV and FreeType, which this build does not have; "
                       "install both and build with -DFFKIT_OPENCV=ON");
     };
   });

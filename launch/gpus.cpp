@@ -96,14 +96,14 @@ std::string why_no_gpu(const Environment& environment, const fs::path& root) {
   const bool is_known = !all_gpus(root).empty();
   if (!is_known && !visible && !is_gpu_on_the_bus(root)) return {};
   if (!is_known) {
-    return "neither /proc/driver/nvidia/gpus nor /dev/nvidia0 is here; is its driver loaded, and "
-           "was the container started with its GPUs?";
+    return "/proc/driver/nvidia/gpus and /dev/nvidia0 do not exist; load the driver, or start the "
+           "container with its GPUs";
   }
   if (visible && gpu_addresses(environment, root).empty())
-    return fmt::format("{} is '{}', which names none of this machine", kVisibleVariable, *visible);
+    return fmt::format("{} is '{}', which names no GPU that is here", kVisibleVariable, *visible);
   if (!can_open_driver())
-    return "libcuda.so.1, the library of its driver, cannot be opened; is it installed here?";
-  return "libtorch cannot use it; is it a libtorch for CUDA, and its driver new enough?";
+    return "libcuda.so.1, the library of the driver, cannot be opened; install the driver";
+  return "libtorch cannot use it; check for a libtorch for CUDA and a new enough driver";
 }
 
 int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& environment,
@@ -117,7 +117,7 @@ int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& e
   const bool is_started = environment(kStartedVariable).has_value();
   if (num_visible == 1 && is_own && !is_started) return 0;
   throw error_of(ErrorCode::not_found,
-                 "process {} of the {} on this machine sees {} GPU{}: this process gets none; "
+                 "process {} of {} on this machine sees only {} GPU{}, so it gets no GPU; "
                  "start fewer processes on this machine, or give --device",
                  place.local_rank + 1, place.local_world_size, num_visible,
                  num_visible == 1 ? "" : "s");

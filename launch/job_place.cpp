@@ -21,24 +21,24 @@ constexpr LaunchWords kPartWords = {
         "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes, or {detail}",
     .rank_alone =
-        "{name} is {value}, but no variable says how many processes were started; start them by "
+        "{name} is {value}, but no variable says how many processes were started; start them with "
         "mpirun, or {detail}",
     .disagree = "{detail}"};
 
 constexpr LaunchWords kLoaderWords = {
     .no_number =
-        "the environment variable {name} is '{value}', expected a number; unset it, or give rank "
-        "and world_size",
+        "the environment variable {name} is '{value}', which is not a number; unset it, or give "
+        "rank and world_size",
     .missing =
         "the environment variable {other} is {other_value}, but {name} is not set, so the share of "
         "this process is not known; make the loader after torch.distributed is initialised, or "
         "give rank and world_size",
     .too_high =
-        "the environment variables {name} and {other} are {value} and {other_value}, but ranks are "
-        "0 .. {other} - 1; give rank and world_size",
+        "the environment variable {name} is {value} and {other} is {other_value}, expected {name} "
+        "from 0 to {other} - 1; give rank and world_size",
     .rank_alone =
         "the environment variable {name} is {value}, but no variable says how many ranks there "
-        "are, so the share of this process is not known; start the ranks by mpirun, or make the "
+        "are, so the share of this process is not known; start them with mpirun, or make the "
         "loader after torch.distributed is initialised, or give rank and world_size",
     .disagree =
         "make the loader after torch.distributed is initialised, or give rank and "
@@ -63,8 +63,8 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   const int64_t count = v.required({kArrayCount}, kArrayTask);
   const int64_t step = v.number({kArrayStep}).value_or(1);
   if (step < 1 || count < 1 || task < first || task > last) {
-    refuse_part(v, fmt::format("{} is {}, which is not in an array of {} tasks from {} to {} in "
-                               "steps of {}; correct the program that starts the processes",
+    refuse_part(v, fmt::format("{} is {}, but the array has {} tasks from {} to {} in steps "
+                               "of {}; correct the program that starts the processes",
                                kArrayTask, task, count, first, last, step));
   }
   const bool has_gaps = (last - first) / step + 1 != count || (last - first) % step != 0 ||
@@ -72,7 +72,7 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   if (has_gaps) {
     refuse_part(
         v, fmt::format("the job array has {} tasks from {} to {} with gaps, and Slurm does not "
-                       "tell a task which ones are left out; submit an array without gaps, such as "
+                       "tell a task the missing numbers; submit an array without gaps, such as "
                        "sbatch --array={}-{}",
                        count, first, last, first, first + count - 1));
   }
@@ -84,16 +84,15 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   std::string asked = kArrayTask;
   for (const LauncherNames& names : mpi_launchers()) asked += fmt::format(", {}", names.rank);
   const std::string looked_for = fmt::format(
-      "the number of this process is unknown: {} and {} are not set, and no srun has started it "
+      "the number of this process is unknown: {} and {} are not set, and srun did not start it "
       "({})",
       asked, kTorchNames.rank, names_of_step(v).rank);
   if (const std::optional<std::string> job = v.text({"SLURM_JOB_ID"})) {
-    refuse_part(v,
-                fmt::format("{}: it is one process of Slurm's job {}; put srun before the command, "
-                            "or submit a job array (sbatch --array=1-8)",
-                            looked_for, *job));
+    refuse_part(v, fmt::format("{}. It runs in Slurm's job {}; put srun before the command, "
+                               "or submit a job array (sbatch --array=1-8)",
+                               looked_for, *job));
   }
-  refuse_part(v, looked_for + "; start it by srun, mpirun, torchrun or in a job array of Slurm");
+  refuse_part(v, looked_for + "; start it with srun, mpirun, torchrun or a job array of Slurm");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ std::optional<int> master_port(const Variables& v) {
   const std::optional<int64_t> port = v.number({"MASTER_PORT"});
   if (!port) return std::nullopt;
   if (*port >= 1 && *port <= 65535) return int(*port);
-  refuse_launch(fmt::format("MASTER_PORT is {}, but ports go from 1 to 65535", *port));
+  refuse_launch(fmt::format("MASTER_PORT is {}, expected 1 to 65535", *port));
 }
 
 // A port that all processes of a step of this job know. Jobs and steps whose numbers follow each
@@ -166,9 +166,9 @@ bool find_local_place(const Variables& v, const LauncherNames& names, ProcessPla
   const char* const rank_name = first_set(v, names.local_rank, "LOCAL_RANK");
   if (rank_name == nullptr) {
     refuse_launch(fmt::format(
-        "{} is {} of {}, but no variable says which process of its machine this one is; give each "
-        "process LOCAL_RANK and LOCAL_WORLD_SIZE, or give --launcher none to train without the "
-        "others",
+        "{} is {} of {}, but no variable gives the number of this process on its machine; give "
+        "each process LOCAL_RANK and LOCAL_WORLD_SIZE, or give --launcher none to train without "
+        "the others",
         names.rank, place.rank, place.world_size));
   }
   if (const char* const size_name = first_set(v, names.local_size, "LOCAL_WORLD_SIZE")) {
@@ -266,15 +266,15 @@ ProcessPlace mpi_place(const Variables& v, bool needs_meeting_point) {
   }
   if (!host) {
     refuse_launch(
-        fmt::format("the processes may be on several machines, and need the address of the first "
-                    "one in MASTER_ADDR; give it by {}",
+        fmt::format("the processes may run on several machines, but MASTER_ADDR (the address of "
+                    "the first machine) is not set; set it with {}",
                     names.how_to_give));
   }
   const std::optional<int> port = master_port(v);
   if (!job && !port) {
     refuse_launch(
-        fmt::format("this MPI job cannot be distinguished from others, which would use the same "
-                    "port; give a free one in MASTER_PORT with {}",
+        fmt::format("this MPI job has no id, so another job might use the same port; set "
+                    "MASTER_PORT to a free port with {}",
                     names.how_to_give));
   }
   if (!job) place.key_prefix = fmt::format("ffkit/port{}", *port);
@@ -300,16 +300,16 @@ constexpr LaunchWords kTrainingWords = {
         "the environment variable {name} is '{value}', which is not a number; correct the program "
         "that starts the processes, or give --launcher none to train with only this process",
     .missing =
-        "the environment variable {name} is not set, which the launcher {detail} needs; start "
-        "fftrain by that launcher, or give --launcher none to train without it",
+        "the environment variable {name} is not set, but the launcher {detail} needs it; start "
+        "fftrain with that launcher, or give --launcher none to train without it",
     .too_high =
         "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes",
     .rank_alone =
-        "{name} is {value}, but no variable says how many processes were started; start them by "
+        "{name} is {value}, but no variable says how many processes were started; start them with "
         "mpirun, or give each RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or give "
         "--launcher none to train with only this process",
-    .disagree = "name it, as --launcher torchrun, slurm, mpi, node or none",
+    .disagree = "name the launcher: --launcher torchrun, slurm, mpi, node or none",
     .too_large =
         "the environment variable {name} is {value}, which is too large; correct the program that "
         "starts the processes"};
@@ -318,8 +318,8 @@ constexpr LaunchWords kTrainingWords = {
 constexpr LaunchWords kFindingWords = [] {
   LaunchWords words = kTrainingWords;
   words.missing =
-      "the environment variable {other} is set but {name} is not; set both, or unset it, or give "
-      "--launcher none to train without other processes";
+      "the environment variable {other} is set, but {name} is not; set both or none of them, or "
+      "give --launcher none to train without other processes";
   return words;
 }();
 
@@ -408,15 +408,15 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
   if (starts_none && !is_started && options.num_processes > 0) {
     if (!is_alone_on_machine(v, launcher, plan.place)) {
       refuse_launch(
-          fmt::format("--nproc is {}, but under the launcher {} the processes are already started, "
-                      "{} in all; leave --nproc out, or let srun or mpirun start one on each "
-                      "machine (--ntasks-per-node=1, --map-by ppr:1:node)",
+          fmt::format("--nproc is {}, but the launcher {} has already started all processes, "
+                      "{} in all; leave --nproc out, or let srun or mpirun start one process "
+                      "on each machine (--ntasks-per-node=1, --map-by ppr:1:node)",
                       options.num_processes, to_string(launcher), plan.place.world_size));
     }
     start_on_machine(num_processes, plan);
   }
   if (plan.place.world_size < 1)
-    refuse_launch("the environment says that there are no processes; correct the launcher");
+    refuse_launch("the environment says that 0 processes were started; correct the launcher");
   apply_init_method(options.init_method, plan.place);
   if (plan.place.world_size == 1) plan.place.meeting_point.clear();
   plan.place.backend = options.backend;

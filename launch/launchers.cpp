@@ -158,7 +158,7 @@ struct Claim {
   const char* variable() const { return rank ? names.rank : names.size; }
   // "process 2 of 4"
   std::string text() const {
-    return fmt::format("{}{}", rank ? fmt::format("process {}", *rank) : "one",
+    return fmt::format("{}{}", rank ? fmt::format("process {}", *rank) : "a process",
                        size ? fmt::format(" of {}", *size) : "");
   }
 };
@@ -180,8 +180,8 @@ std::optional<Starter> starter_by(const Variables& v, const std::vector<Claim>& 
     if (are_whole && may_be_outer) continue;
     if (!are_whole || best->size != 1) {
       refuse_launch(fmt::format(
-          "two launchers say different things: by {} this is {}, by {} {}, counted from 0; unset "
-          "the variables of the one that did not start it, or {}",
+          "the variables of two launchers disagree (counted from 0): {} says {}, but {} says {}; "
+          "unset those of the launcher that did not start this process, or {}",
           best->variable(), best->text(), claim.variable(), claim.text(),
           fmt::format(fmt::runtime(v.words().disagree), fmt::arg("detail", v.detail()))));
     }

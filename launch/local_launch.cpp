@@ -60,7 +60,7 @@ File listen_anywhere(int& port) {
   if (socket.fd() < 0 || ::bind(socket.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
       ::listen(socket.fd(), 1024) != 0 ||
       ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    throw_launch_error("no port of this machine can be listened on");
+    throw_launch_error("cannot listen on a port of this machine");
   }
   port = ntohs(address.sin_port);
   return socket;
@@ -129,9 +129,9 @@ class LocalProcesses {
     for (const int signal : kStopSignals) sigaddset(&handled, signal);
     sigaddset(&handled, SIGCHLD);
     if (pthread_sigmask(SIG_BLOCK, &handled, &old_mask_) != 0)
-      throw_launch_error("signals cannot be blocked");
+      throw_launch_error("cannot block signals");
     signals_ = File::adopt(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK), {});
-    if (signals_.fd() < 0) throw_launch_error("signals cannot be received");
+    if (signals_.fd() < 0) throw_launch_error("cannot receive signals");
   }
 
   ~LocalProcesses() {
@@ -146,9 +146,9 @@ class LocalProcesses {
   void start(const LaunchPlan& plan, int local_rank, const std::vector<std::string>& arguments,
              std::vector<std::string> environment, int kept_socket) {
     std::array<int, 2> out{}, err{};
-    if (::pipe2(out.data(), O_CLOEXEC) != 0) throw_launch_error("no pipe can be made");
+    if (::pipe2(out.data(), O_CLOEXEC) != 0) throw_launch_error("cannot create a pipe");
     File out_read = File::adopt(out[0], {}), out_write = File::adopt(out[1], {});
-    if (::pipe2(err.data(), O_CLOEXEC) != 0) throw_launch_error("no pipe can be made");
+    if (::pipe2(err.data(), O_CLOEXEC) != 0) throw_launch_error("cannot create a pipe");
     File err_read = File::adopt(err[0], {}), err_write = File::adopt(err[1], {});
 
     std::vector<char*> argv, envp;
@@ -158,7 +158,7 @@ class LocalProcesses {
     envp.push_back(nullptr);
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
-    if (pid < 0) throw_launch_error("no process can be started");
+    if (pid < 0) throw_launch_error("cannot start a process");
     if (pid == 0) {
       // Only what is allowed between fork and exec in a program with threads.
       ::setpgid(0, 0);  // Ctrl-C reaches it once, by us

@@ -439,7 +439,7 @@ void EpochRun::require_place_for_batch() const {
   if (parts_.slabs->num_held() < max_held) return;
   throw error_of(
       ErrorCode::invalid_argument,
-      "{} batches are held already; destroy one before the next or raise held_batches, which is {}",
+      "{} batches are held already, but held_batches is {}; destroy one or raise held_batches",
       parts_.slabs->num_held(), max_held);
 }
 

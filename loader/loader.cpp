@@ -19,21 +19,21 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kLessMemory =
-    "use smaller batches, fewer of them (prefetch_batches, held_batches), a smaller "
-    "io.max_bytes_in_flight, or give the process more";
+    "use smaller or fewer batches (prefetch_batches, held_batches), a smaller "
+    "io.max_bytes_in_flight, or give the process more memory";
 
 void warn_of_slow_jpeg(const WarningSink& sink) {
   if (jpeg_huffman_decoder() != JpegHuffmanDecoder::libjpeg_after_check) return;
   warn(sink,
-       "JPEGs are decoded only by libjpeg, which is slower: the libjpeg of this process is not the "
-       "one that ffkit was built with; build ffkit again with its headers");
+       "JPEGs are decoded by libjpeg alone, which is slower, because this process has another "
+       "libjpeg than the build of ffkit; build ffkit again with the headers of this libjpeg");
 }
 
 template <typename Impl>
 Impl& require(const std::unique_ptr<Impl>& impl) {
   if (impl != nullptr) return *impl;
   throw Error(ErrorCode::invalid_argument,
-              "this loader was moved from; use the one that it was moved to");
+              "this loader object was moved; use the object that it was moved to");
 }
 
 }  // namespace
@@ -102,8 +102,8 @@ struct Loader::Impl {
   void require_own_process() const {
     if (!is_inherited()) return;
     throw error_of(ErrorCode::invalid_argument,
-                   "the loader belongs to process {}, which made it before fork(); its threads are "
-                   "not in this one, make another loader here",
+                   "the loader belongs to process {}, which made it before fork(), so its threads "
+                   "are missing in this process; make another loader here",
                    process);
   }
 
@@ -114,8 +114,8 @@ struct Loader::Impl {
     if (!impl->is_inherited()) {
       if (impl->run == nullptr || impl->run->stop(impl->stop_limit())) return;
       warn(impl->parts.options.on_warning,
-           "a loader was destroyed while reads were outstanding; its memory is kept until the "
-           "process ends: " +
+           "a loader was destroyed before its reads ended; its memory is kept until the process "
+           "ends: " +
                impl->parts.dataset.path().string());
       impl->parts.decode_pool.give_up();
     }
@@ -126,11 +126,10 @@ struct Loader::Impl {
   void warn_of_resized_numbers() {
     if (has_warned_of_numbers || !parts.stats.resized_grey_of_16_bits) return;
     has_warned_of_numbers = true;
-    warn(
-        parts.options.on_warning,
-        parts.dataset.path().string() +
-            ": an image field of the batch resizes grey pictures of 16 bits, which makes values in "
-            "between: right for depths, wrong for ids of classes, which a MaskField keeps");
+    warn(parts.options.on_warning,
+         parts.dataset.path().string() +
+             ": an image field of the batch resizes grey pictures of 16 bits and blends their "
+             "values; this is right for depths, but class ids need a MaskField");
   }
 
   // Once.
@@ -140,7 +139,7 @@ struct Loader::Impl {
     if (parts.stats.first_left_out.empty()) return;
     has_warned_of_items = true;
     warn(parts.options.on_warning,
-         fmt::format("{}: {}; such items are left out, with all that belongs to them, and the "
+         fmt::format("{}: {}; such items and everything that belongs to them are left out, and the "
                      "statistics count them",
                      parts.dataset.path().string(), parts.stats.first_left_out));
   }
@@ -189,7 +188,7 @@ void Loader::set_epoch(int64_t epoch) {
   Impl& impl = require(impl_);
   impl.require_own_process();
   if (epoch < 0) {
-    throw error_of(ErrorCode::invalid_argument, "epoch is {}, must not be negative", epoch);
+    throw error_of(ErrorCode::invalid_argument, "epoch is {}; expected 0 or more", epoch);
   }
   impl.errors_only_of([&] { impl.start(epoch, 0); });
 }
@@ -243,8 +242,8 @@ void Loader::restore(const LoaderState& state) {
   };
   if (state.fingerprint != impl_->fingerprint) {
     refuse(
-        fmt::format("the loader's state belongs to data set {}, but this is {}; resume with the "
-                    "data it was saved with",
+        fmt::format("the loader's state belongs to data set {}, but this is data set {}; resume "
+                    "with the same data set",
                     state.fingerprint, impl_->fingerprint));
   }
   if (state.seed != parts.options.sampler.seed) {
@@ -259,14 +258,14 @@ void Loader::restore(const LoaderState& state) {
   }
   if (state.order != parts.sampler.description() && !sampler) {
     refuse(
-        fmt::format("the loader's state was saved in the order '{}', but this loader's is '{}'; "
-                    "resume with the same sampler options",
+        fmt::format("the loader's state was saved with the order '{}', but this loader has the "
+                    "order '{}'; resume with the same sampler options",
                     state.order, parts.sampler.description()));
   }
   if (state.epoch < 0 || state.position < 0 || state.position > parts.sampler.epoch_size()) {
     refuse(
-        fmt::format("the loader's state says epoch {}, position {}, which is not within the {} "
-                    "records",
+        fmt::format("the loader's state has epoch {} and position {}; expected 0 or more, and a "
+                    "position up to {}",
                     state.epoch, state.position, parts.sampler.epoch_size()));
   }
   if (state.flipped_by_default && crops_without_flips(parts.dataset.schema(), parts.options)) {
@@ -274,8 +273,8 @@ void Loader::restore(const LoaderState& state) {
         parts.options.on_warning,
         parts.dataset.path().string() +
             ": the loader's state was saved when RandomResizedCrop and RandomCrop mirrored half of "
-            "the pictures unless told otherwise; this loader's crops mirror none: to continue as "
-            "before, give them flip_probability=0.5");
+            "the pictures by default, but the crops of this loader mirror none; to continue as "
+            "before, give the crops flip_probability=0.5");
   }
   impl_->errors_only_of([&] { impl_->start(state.epoch, state.position, std::move(sampler)); });
 }

@@ -18,7 +18,7 @@ namespace {
 
 void check_range(const char* name, int64_t value, int64_t min, int64_t max) {
   if (value >= min && value <= max) return;
-  throw error_of(ErrorCode::invalid_argument, "{} is {}, must be {} .. {}", name, value, min, max);
+  throw error_of(ErrorCode::invalid_argument, "{} is {}; expected {} to {}", name, value, min, max);
 }
 
 // `options`, with what the caller left to the loader filled in: num_threads, allocator, and what
@@ -45,7 +45,7 @@ LoaderOptions check_options(LoaderOptions options) {
   check_enum("bad_samples", options.bad_samples, BadSamples::keep);
   if (options.bad_samples == BadSamples::keep) {
     throw argument_error("bad_samples",
-                         "bad_samples is 'keep', which is of conversions; expected 'fail' or "
+                         "bad_samples is 'keep', which is only for conversions; expected 'fail' or "
                          "'skip'");
   }
   check_enum("io.engine", options.io.engine, IoEngine::pread);
@@ -82,8 +82,8 @@ Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   if (sampler.num_batches() > 0) return sampler;
   throw error_at(dataset.path(), ErrorCode::invalid_argument,
                  "an epoch of {} samples has no batch: they do not fill one of batch_size {} on "
-                 "each of {} ranks, and the tail 'drop' leaves out what is left; give a smaller "
-                 "batch_size, or the tail 'pad' or 'exact'",
+                 "each of {} ranks, and the tail 'drop' leaves out incomplete batches; give a "
+                 "smaller batch_size, or the tail 'pad' or 'exact'",
                  sampler.epoch_size(), options.batch_size, options.sampler.world_size);
 }
 
@@ -200,8 +200,8 @@ Error LoaderParts::hanging_error(const ReadWatch::Work& work) const {
   }
   return {
       ErrorCode::io,
-      fmt::format("reading has not ended within {:g} s (io.read_timeout_s), the file system may "
-                  "hang; when it answers again, the loader can continue",
+      fmt::format("reading did not end within {:g} s (io.read_timeout_s), so the file system may "
+                  "hang; the loader can continue when the file system answers again",
                   options.io.read_timeout_s),
       context};
 }

@@ -136,8 +136,8 @@ std::string LoaderStatistics::verdict() const {
   if (busy >= kBusy) return fmt::format("decode-bound: {}", threads);
   if (reads_in_flight < kReadsThatMatter) {
     return fmt::format(
-        "overhead-bound: {:.1f} reads in flight; {}: what each batch costs besides, at {:.0f} "
-        "batches/s; larger batches need less of it",
+        "overhead-bound: {:.1f} reads in flight; {}: each batch has fixed costs, at {:.0f} "
+        "batches/s; use larger batches",
         reads_in_flight, threads, per(static_cast<double>(num_batches), elapsed_seconds));
   }
   return fmt::format("{}-bound: {:.0f} MB/s, {:.1f} reads in flight of {:.1f} ms each; {}",

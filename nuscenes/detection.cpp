@@ -68,7 +68,7 @@ GroundTruth read_ground_truth(const Dataset& split) {
   if (num_boxes == 0) {
     throw dataset_error(
         split.path(), ErrorCode::invalid_argument,
-        "has no annotations, as the test split; there is nothing to evaluate against");
+        "has no annotations, like the test split; evaluate on a split with annotations");
   }
   return truth;
 }
@@ -120,12 +120,12 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
     const auto place = places.find(sample.token);
     if (place == places.end()) {
       refuse_boxes(
-          fmt::format("the results hold sample {}, which the split lacks; evaluate them on the "
-                      "split they were made for",
+          fmt::format("the results contain sample {}, which is not in the split; evaluate the "
+                      "results on their own split",
                       sample.token));
     }
     if (has_results[place->second] != 0) {
-      refuse_boxes(fmt::format("the results hold sample {} twice", sample.token));
+      refuse_boxes(fmt::format("the results contain sample {} twice", sample.token));
     }
     has_results[place->second] = 1;
     found.push_back(place->second);
@@ -134,8 +134,8 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
     refuse_boxes(fmt::format(
-        "the results lack {} of the split's {} samples, first {}; give every sample a list (an "
-        "empty one if nothing was detected)",
+        "{} of the {} samples of the split are missing in the results, first {}; give every sample "
+        "a list (an empty list if nothing was detected)",
         num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token));
   }
   return found;

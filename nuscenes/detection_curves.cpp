@@ -30,8 +30,8 @@ double scale_error(const DetectionBox& truth, const DetectionBox& detection) {
   for (size_t i = 0; i < 3; ++i) {
     if (!(truth.size[i] > 0 && detection.size[i] > 0)) {
       throw error_of(ErrorCode::invalid_argument,
-                     "a detection of class {} that was matched has size [{}, {}, {}]; expected "
-                     "width, length and height above 0",
+                     "a matched detection of class {} has size [{}, {}, {}]; expected width, "
+                     "length and height above 0",
                      kClasses[detection.class_number], detection.size[0], detection.size[1],
                      detection.size[2]);
     }

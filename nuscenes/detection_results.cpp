@@ -55,14 +55,14 @@ void check_detection(const LidarDetection& detection, int64_t keyframe, size_t b
                    what);
   };
   if (detection.class_number < 0 || detection.class_number >= std::ssize(kClasses)) {
-    refuse(fmt::format("is of class {}; there are 0 .. {}", detection.class_number,
-                       kClasses.size() - 1));
+    refuse(
+        fmt::format("has class {}; expected 0 to {}", detection.class_number, kClasses.size() - 1));
   }
   const bool is_finite =
       std::isfinite(detection.score) &&
       std::ranges::all_of(detection.box, [](double number) { return std::isfinite(number); });
   if (!is_finite) {
-    refuse("has a number that is not finite; look at the network's loss, or train it longer");
+    refuse("has a number that is not finite; check the loss of the network, or train it longer");
   }
 }
 
@@ -89,7 +89,7 @@ Submission submission_of(const Dataset& keyframes, std::span<const KeyframeDetec
   std::unordered_set<int64_t> seen;
   for (const KeyframeDetections& found : detections) {
     if (!seen.insert(found.keyframe).second) {
-      throw error_of(ErrorCode::invalid_argument, "there are detections of keyframe {} twice",
+      throw error_of(ErrorCode::invalid_argument, "keyframe {} appears twice in the detections",
                      found.keyframe);
     }
     SampleDetections& sample = submission.samples.emplace_back();
@@ -163,8 +163,8 @@ void append_box(const DetectionBox& box, std::string_view token, std::string& ou
   if (box.class_number < 0 || box.class_number >= std::ssize(kClasses) || box.attribute < -1 ||
       box.attribute >= std::ssize(kAttributes)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a box is of class {} and attribute {}; there are {} and {}", box.class_number,
-                   box.attribute, kClasses.size(), kAttributes.size());
+                   "a box has class {} and attribute {}; expected numbers below {} and {}",
+                   box.class_number, box.attribute, kClasses.size(), kAttributes.size());
   }
   out += "{\"sample_token\": ";
   append_text(token, out);

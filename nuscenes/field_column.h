@@ -43,7 +43,7 @@ class FieldColumn {
         (rows >= 0 && count != rows * columns)) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("field '{}' has {} numbers of {}; expected {} for each of the boxes",
+          fmt::format("field '{}' has {} numbers of {}; expected {} for each box",
                       split_.schema().fields[field_].name, count, to_string(tensor.dtype), columns),
           {.path = split_.path().string(), .record = record});
     }

@@ -221,7 +221,7 @@ std::span<const std::string_view> splits_of_version(std::string_view version) {
   if (version == "v1.0-mini") return kOfMini;
   throw error_of(
       ErrorCode::invalid_argument,
-      "'{}' is not a version of nuScenes; there are v1.0-trainval, v1.0-test and v1.0-mini",
+      "'{}' is not a version of nuScenes; the versions are v1.0-trainval, v1.0-test and v1.0-mini",
       version);
 }
 
@@ -238,7 +238,7 @@ std::vector<std::string> scenes_of_split(std::string_view split) {
     }
     return scenes;
   }
-  throw error_of(ErrorCode::invalid_argument, "'{}' is not a split of nuScenes; there are {}",
+  throw error_of(ErrorCode::invalid_argument, "'{}' is not a split of nuScenes; the splits are {}",
                  split, fmt::join(names, ", "));
 }
 

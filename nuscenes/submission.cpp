@@ -168,9 +168,9 @@ std::string read_numbers(std::string_view name, ondemand::value value, bool may_
     if (count < N) out[count] = read.value_or(0);
     ++count;
   }
-  if (has_others) return fmt::format("{} holds what is not a number", name);
+  if (has_others) return fmt::format("{} contains a value that is not a number", name);
   if (count != N) return fmt::format("{} has {} numbers, expected {}", name, count, N);
-  if (has_nan && !may_be_nan) return fmt::format("{} holds NaN", name);
+  if (has_nan && !may_be_nan) return fmt::format("{} contains NaN", name);
   return "";
 }
 
@@ -197,7 +197,7 @@ std::string read_sample_token(ondemand::value value, std::string_view token) {
   const std::string own = text_or_token(value, is_text);
   return is_text && own == token
              ? ""
-             : fmt::format("sample_token is '{}', but its list is of another sample", own);
+             : fmt::format("sample_token is '{}' in the list of another sample", own);
 }
 
 std::string read_class(ondemand::value value, int& class_of_box) {
@@ -205,7 +205,7 @@ std::string read_class(ondemand::value value, int& class_of_box) {
   const std::string name = text_or_token(value, is_text);
   class_of_box = is_text ? class_number(name) : -1;
   if (class_of_box >= 0) return "";
-  return fmt::format("detection_name is '{}'; there are {}", name, join(kClasses));
+  return fmt::format("detection_name is '{}'; the known names are {}", name, join(kClasses));
 }
 
 std::string read_attribute(ondemand::value value, int& attribute) {
@@ -213,7 +213,7 @@ std::string read_attribute(ondemand::value value, int& attribute) {
   const std::string name = text_or_token(value, is_text);
   attribute = is_text && !name.empty() ? attribute_number(name) : -1;
   if (is_text && (name.empty() || attribute >= 0)) return "";
-  return fmt::format("attribute_name is '{}'; there are {}, and '' for none", name,
+  return fmt::format("attribute_name is '{}'; the known names are {}, and '' for none", name,
                      join(kAttributes));
 }
 
@@ -329,7 +329,7 @@ Results read_results(ondemand::value value, std::string& where) {
   Results results;
   if (kind_of(value) != JsonKind::object) {
     skip(value);
-    results.problem = "its member 'results' is not an object of lists by sample token";
+    results.problem = "its member 'results' is not an object with one list per sample token";
     return results;
   }
   std::unordered_map<std::string, size_t> places;
@@ -386,7 +386,7 @@ Submission read_document(const simdjson::padded_string& text, std::string& where
   }
   const char* behind = nullptr;
   if (document.current_location().get(behind) != simdjson::OUT_OF_BOUNDS) {
-    throw_corrupt_submission("continues after the end of its JSON");
+    throw_corrupt_submission("has more text after the end of its JSON");
   }
   if (!results || !has_meta) {
     throw_corrupt_submission(
@@ -435,8 +435,8 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
   for (const SampleDetections& sample : submission.samples) {
     if (std::ssize(sample.boxes) <= max_boxes_per_sample) continue;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("sample {} has {} boxes; at most {} are allowed, keep those with the "
-                            "highest scores",
+                fmt::format("sample {} has {} boxes, but at most {} are allowed; keep the boxes "
+                            "with the highest scores",
                             sample.token, sample.boxes.size(), max_boxes_per_sample),
                 context);
   }

@@ -128,7 +128,7 @@ int64_t visit_points(const TensorView& points, int64_t columns, const Work& work
     case DType::f16:
       return work(uint16_t{});
     default:
-      throw error_of(ErrorCode::corrupt, "a point cloud is of {}; expected f32 or f16",
+      throw error_of(ErrorCode::corrupt, "a point cloud has dtype {}; expected f32 or f16",
                      to_string(points.dtype));
   }
 }

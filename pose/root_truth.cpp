@@ -47,8 +47,8 @@ Point3 root_of_map(const Point3& on_map, const Box& box, const Camera& camera, d
 
 RootError root_error(std::span<const Point3> found, std::span<const Point3> truth) {
   if (found.size() != truth.size() || found.empty()) {
-    throw error_of(ErrorCode::invalid_argument, "{} roots cannot be compared with {}", found.size(),
-                   truth.size());
+    throw error_of(ErrorCode::invalid_argument, "{} roots cannot be compared with {} roots",
+                   found.size(), truth.size());
   }
   RootError sum{.count = std::ssize(found)};
   for (size_t i = 0; i < found.size(); ++i) {
@@ -78,7 +78,7 @@ double root_average_precision(std::vector<FoundRoot> found,
                               const std::map<int64_t, std::vector<Point3>>& truth,
                               int64_t num_truth, double threshold) {
   if (num_truth < 1) {
-    throw Error(ErrorCode::invalid_argument, "has no valid annotation to evaluate against");
+    throw Error(ErrorCode::invalid_argument, "has no valid annotation for an evaluation");
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const FoundRoot& a, const FoundRoot& b) { return a.score > b.score; });
@@ -140,7 +140,7 @@ class PersonColumn {
     const size_t found = tensor.data.size() / sizeof(double);
     if (tensor.dtype != DType::f64 || (has_rows ? found % count != 0 : found != count)) {
       throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' holds {} numbers of {}; expected {}{} of f64",
+                  fmt::format("field '{}' has {} numbers of {}; expected {}{} of f64",
                               split_.schema().fields[field_].name, found, to_string(tensor.dtype),
                               has_rows ? "a multiple of " : "", count),
                   {.path = split_.path().string(), .record = record});
@@ -167,7 +167,7 @@ std::optional<int64_t> valid_roots_of_source(const Dataset& split) {
   const std::optional<int64_t> count = number_of_text<int64_t>(text);
   if (!count || *count < 0) {
     throw dataset_error(split.path(), ErrorCode::corrupt,
-                        "its manifest's '{}' is not a number; convert the set again",
+                        "'{}' in its manifest is not a number; convert the data set again",
                         kValidRootsFact);
   }
   return count;
@@ -411,7 +411,7 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   }
   if (!entries.is_array()) {
     throw error_at(path, ErrorCode::corrupt,
-                   "has no list of entries; results are one entry per person");
+                   "is not a list of entries; expected one entry per person");
   }
   std::set<int64_t> pictures;
   for (const RootPerson& person : truth.persons) pictures.insert(person.image_id);
@@ -419,7 +419,7 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   for (size_t i = 0; i < entries.size(); ++i) {
     results.push_back(result_of_entry(path, i, entries[i]));
     if (pictures.contains(results.back().image_id)) continue;
-    refuse_entry(path, i, "is of picture {}, of which the split has no person",
+    refuse_entry(path, i, "belongs to picture {}, but the split has no person in this picture",
                  results.back().image_id);
   }
   return results;
@@ -429,7 +429,7 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
                                      const std::filesystem::path& file) {
   if (results.size() != truth.persons.size()) {
     throw error_at(file, ErrorCode::corrupt,
-                   "has {} entries, but the split has {} persons; results are one entry per person",
+                   "has {} entries, but the split has {} persons; expected one entry per person",
                    results.size(), truth.persons.size());
   }
   std::map<int64_t, std::vector<const RootResult*>> of_picture;
@@ -444,7 +444,7 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
     if (entry == nullptr) {
       throw error_at(file, ErrorCode::corrupt,
                      "has no entry for person {} of the split, in picture {} with the box [{}, {}, "
-                     "{}, {}]; were the results made from other boxes?",
+                     "{}, {}]; make the results from the boxes of this split",
                      i, person.image_id, person.box.x, person.box.y, person.box.width,
                      person.box.height);
     }
@@ -462,7 +462,7 @@ RootEvaluation evaluate_results(const std::vector<RootResult>& results, const Ro
   if (truth.num_valid_roots.value_or(0) == 0) return figures;
   std::vector<FoundRoot> found;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].score) refuse_entry(file, i, "has no score, which orders the entries");
+    if (!results[i].score) refuse_entry(file, i, "has no score; give each entry a score");
     found.push_back({results[i].image_id, results[i].root, *results[i].score});
   }
   figures.average_precision = root_average_precision(std::move(found), truth.valid_roots,

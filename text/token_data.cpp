@@ -21,8 +21,8 @@ TensorView vector_field(const RecordView& record, const Schema& schema, const ch
                         DType dtype) {
   TensorView view = record.tensor(schema.require(name));
   if (view.shape.size() != 1 || view.dtype != dtype) {
-    throw error_of(ErrorCode::corrupt, "field '{}' is not a list of {} numbers", name,
-                   to_string(dtype));
+    throw error_of(ErrorCode::corrupt, "field '{}' is not a tensor of type {} with one dimension",
+                   name, to_string(dtype));
   }
   return view;
 }
@@ -77,7 +77,7 @@ Tokenizer stored_tokenizer(const fs::path& data) {
   const fs::path folder = is_split_folder(data) ? above : data;
   if (!is_split_folder(folder / kTokenizer)) {
     throw Error(ErrorCode::not_found,
-                "has no tokenizer: its tokens were ready when it was converted; convert it with " +
+                "has no tokenizer: it was converted from ready tokens; convert it again with " +
                     option_name("tokenizer"),
                 {.path = data.string(), .subject = ErrorSubject::split, .name = kTokenizer});
   }
@@ -91,7 +91,7 @@ Tokenizer stored_tokenizer(const fs::path& data) {
   const auto stored = options.find(kTokenizer);
   if (stored != options.end() && stored->second != tokenizer.fingerprint()) {
     throw error_at(folder / kTokenizer, ErrorCode::corrupt,
-                   "the tokenizer is {}, and its manifest says {}; convert the data set again",
+                   "the fingerprint is {}, but the manifest has {}; convert the data set again",
                    tokenizer.fingerprint(), stored->second);
   }
   return tokenizer;
@@ -111,7 +111,7 @@ TokenBlock::TokenBlock(const RecordView& record, const Schema& schema) {
     begin = end;
   }
   if (begin != static_cast<uint64_t>(num_tokens_)) {
-    throw error_of(ErrorCode::corrupt, "the documents of a block do not add up to its {} tokens",
+    throw error_of(ErrorCode::corrupt, "the documents do not add up to the {} tokens of the block",
                    num_tokens_);
   }
 }

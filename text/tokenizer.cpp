@@ -73,7 +73,7 @@ int64_t Tokenizer::vocabulary_size() const noexcept {
 uint32_t Tokenizer::end_of_text() const {
   if (!has_end_of_text()) {
     throw Error(ErrorCode::not_found,
-                "the vocabulary has no token for the end of a text: neither <|endoftext|> nor "
+                "the vocabulary has no end-of-text token: neither <|endoftext|> nor "
                 "<|end_of_text|> nor </s>");
   }
   return tables_->end_of_text;
@@ -168,11 +168,10 @@ uint32_t token_of_byte(const Tokenizer::Tables& tables, char byte) {
   const auto value = static_cast<unsigned char>(byte);
   const uint32_t token = tables.byte_tokens[value];
   if (token == kNoToken) {
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "the byte 0x{:02x} is not a token of the vocabulary, which has {} tokens; take a "
-        "tokenizer with all 256 bytes",
-        value, tables.tokens.size());
+    throw error_of(ErrorCode::invalid_argument,
+                   "the byte 0x{:02x} is not a token of the vocabulary, which has {} tokens; use a "
+                   "tokenizer with all 256 bytes",
+                   value, tables.tokens.size());
   }
   return token;
 }
@@ -228,7 +227,7 @@ void merge_long(const Tokenizer::Tables& tables, std::string_view word,
   };
   if (word.size() >= kNoToken) {
     throw error_of(ErrorCode::unsupported,
-                   "a word has {} bytes; cut the text into documents of less than 4 GiB",
+                   "a word has {} bytes; split the text into documents of less than 4 GiB",
                    word.size());
   }
   const auto count = static_cast<uint32_t>(word.size());

@@ -32,7 +32,7 @@ void check_model(const Json& model, const fs::path& path) {
   }
   require_known(
       model, {"type", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"},
-      "its model", path);
+      "the model", path);
 }
 
 MergeList read_merges(const Json& list, const VocabularyBuilder& vocabulary, const fs::path& path) {
@@ -49,7 +49,7 @@ MergeList read_merges(const Json& list, const VocabularyBuilder& vocabulary, con
       merges.add(merge[0].get<std::string>(), merge[1].get<std::string>(), place);
     } else {
       refuse_file(ErrorCode::corrupt, path,
-                  fmt::format("{} is {}; it must be two tokens", place, printable(merge.dump())));
+                  fmt::format("{} is {}, expected two tokens", place, printable(merge.dump())));
     }
   }
   return merges;
@@ -63,7 +63,7 @@ void check_unknown(const Json& model, const Tables& tables, const fs::path& path
       if (byte == 0xC0 || byte == 0xC1) continue;
       if (tables.byte_tokens[byte] != kNoToken) continue;
       refuse_kind(path,
-                  fmt::format("'{}' in its model and no token for the byte 0x{:02x}", name, byte));
+                  fmt::format("'{}' in the model, but no token for the byte 0x{:02x}", name, byte));
     }
   }
 }
@@ -135,8 +135,8 @@ Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
   for (const AddedToken& token : tables.added) {
     if (token.id != tables.end_of_text || token.is_special) continue;
     refuse_file(ErrorCode::unsupported, path,
-                fmt::format("has '{}', the end of a text, as an added token that occurs in texts; "
-                            "set \"special\": true of it in the file",
+                fmt::format("has the end-of-text token '{}' as an added token that is not special; "
+                            "set \"special\": true for this token in the file",
                             printable(token.content)));
   }
   return tables;
@@ -190,7 +190,7 @@ bool adds_prefix_space(const fs::path& folder) {
     const Json json = parse_json(read_whole_text(added), added);
     if (!json.empty()) {
       refuse_file(ErrorCode::unsupported, added,
-                  "adds tokens without saying how they are matched; save the tokenizer as "
+                  "adds tokens, but not the rules to match them; save the tokenizer as "
                   "tokenizer.json (AutoTokenizer's save_pretrained())");
     }
   }
@@ -231,7 +231,7 @@ constexpr std::array<std::array<const char*, 2>, 2> kPairs = {
 Tables read_tokenizer_files(const fs::path& path) {
   if (!fs::exists(path)) {
     refuse_file(ErrorCode::not_found, path,
-                "there is no such file or folder; give a folder with tokenizer.json, or with "
+                "no such file or folder; give a folder with tokenizer.json, or with "
                 "vocab.json and merges.txt, or the word 'bytes'");
   }
   if (!fs::is_directory(path)) return parse_tokenizer_json(read_whole_text(path), path);
@@ -242,12 +242,12 @@ Tables read_tokenizer_files(const fs::path& path) {
     if (!fs::exists(path / vocabulary)) continue;
     if (!fs::exists(path / merges)) {
       refuse_file(ErrorCode::not_found, path / merges,
-                  fmt::format("is missing, which belongs to {}", vocabulary));
+                  fmt::format("does not exist, but {} needs it", vocabulary));
     }
     return read_pair(path / vocabulary, path / merges);
   }
   refuse_file(ErrorCode::not_found, path,
-              "holds no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor "
+              "has no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor "
               "encoder.json and vocab.bpe");
 }
 

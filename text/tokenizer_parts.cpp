@@ -30,7 +30,7 @@ class PartReader {
   template <class OnStep>
   void for_each_step(const Json& json, OnStep on_step, int depth = 0) const {
     if (json.is_null()) return;
-    if (!json.is_object() || depth > 20) refuse("is none");
+    if (!json.is_object() || depth > 20) refuse("is not a JSON object, or is nested too deep");
     if (type_of(json) != "Sequence") return on_step(json);
     require_known(json, {"type", list_}, std::string(part_), path_);
     const Json& steps = member(json, list_);
@@ -45,7 +45,7 @@ class PartReader {
   bool flag(const Json& json, const char* name, bool otherwise) const {
     const Json& value = member(json, name);
     if (value.is_null()) return otherwise;
-    if (!value.is_boolean()) refuse(fmt::format("has no true or false as '{}'", name));
+    if (!value.is_boolean()) refuse(fmt::format("needs true or false for '{}'", name));
     return value.get<bool>();
   }
   // {"Regex": "..."} or {"String": "..."}
@@ -60,7 +60,7 @@ class PartReader {
             .within({.path = path_.string()});
       }
     }
-    refuse("has a pattern that is neither Regex nor String");
+    refuse("has a pattern that is not a Regex or a String");
   }
   [[noreturn]] void refuse(const std::string& what) const {
     refuse_file(ErrorCode::corrupt, path_, fmt::format("the {} {}", part_, what));
@@ -130,7 +130,7 @@ void read_pre_tokenizer(const Json& json, Tables& tables, const fs::path& path) 
           kBehaviors, [&behavior](const char* name) { return behavior == name; });
       if (found == kBehaviors.end()) {
         refuse_kind(
-            path, fmt::format("the behavior {} in its pre_tokenizer", printable(behavior.dump())));
+            path, fmt::format("the behavior {} in the pre_tokenizer", printable(behavior.dump())));
       }
       made.behavior = static_cast<SplitBehavior>(found - kBehaviors.begin());
     } else if (type == "Digits") {
@@ -151,7 +151,7 @@ void read_post_processor(const Json& json, Tables& tables, const fs::path& path)
   const auto token = [&](const Json& id) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= tables.tokens.size()) {
       reader.refuse(
-          fmt::format("adds the token {}, which is not in the vocabulary", printable(id.dump())));
+          fmt::format("adds token {}, which is not in the vocabulary", printable(id.dump())));
     }
     return id.get<uint32_t>();
   };
@@ -165,7 +165,7 @@ void read_post_processor(const Json& json, Tables& tables, const fs::path& path)
     bool has_text = false;
     for (const Json& piece : member(step, "single")) {
       if (piece.is_object() && piece.contains("Sequence")) {
-        if (has_text) reader.refuse("has the text twice");
+        if (has_text) reader.refuse("contains the text twice");
         has_text = true;
         continue;
       }
@@ -176,11 +176,11 @@ void read_post_processor(const Json& json, Tables& tables, const fs::path& path)
                               ? member(all, name.get_ref<const std::string&>().c_str())
                               : member(step, "");
       if (!known.is_object() || !member(known, "ids").is_array()) {
-        reader.refuse(fmt::format("adds {}, whose number it does not say", printable(name.dump())));
+        reader.refuse(fmt::format("adds {}, but gives no number for it", printable(name.dump())));
       }
       for (const Json& id : known["ids"]) (has_text ? after : before).push_back(token(id));
     }
-    if (!has_text) reader.refuse("leaves out the text");
+    if (!has_text) reader.refuse("does not contain the text");
     surround(before, after);
   };
   reader.for_each_step(json, [&](const Json& step) {
@@ -239,8 +239,8 @@ void read_parts(const Json& json, Tables& tables, const fs::path& path) {
   for (const char* name : {"truncation", "padding"}) {
     if (member(json, name).is_null()) continue;
     refuse_file(ErrorCode::unsupported, path,
-                fmt::format("has '{}', which would change the length of documents; set it to null "
-                            "in the file",
+                fmt::format("has '{}', which would change the length of documents; set this to "
+                            "null in the file",
                             name));
   }
   read_normalizer(member(json, "normalizer"), tables, path);

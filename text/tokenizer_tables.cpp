@@ -228,7 +228,7 @@ Json parse_json(std::string_view text, const fs::path& path) {
   } catch (const Json::exception& error) {
     refuse_file(
         ErrorCode::corrupt, path,
-        fmt::format("is not valid JSON: {}; fetch the file again", printable(error.what())));
+        fmt::format("is not valid JSON: {}; download the file again", printable(error.what())));
   }
 }
 
@@ -240,7 +240,7 @@ void require_object(const Json& json, const fs::path& path, const char* what) {
 uint32_t VocabularyBuilder::number_of(const std::string& text, const Json& id) const {
   if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the number of token '{}' is {}; it must be 0 .. {}", printable(text),
+                fmt::format("the number of token '{}' is {}, expected 0 to {}", printable(text),
                             id.dump(), kMaxId));
   }
   return id.get<uint32_t>();
@@ -255,7 +255,7 @@ void VocabularyBuilder::set(uint32_t number, const std::string& text) {
   }
   if (is_there_[number] && texts_[number] != text) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the tokens '{}' and '{}' have the same number, {}",
+                fmt::format("the tokens '{}' and '{}' have the same number {}",
                             printable(texts_[number]), printable(text), number));
   }
   is_there_[number] = true;
@@ -275,13 +275,13 @@ void VocabularyBuilder::add(AddedToken token, const Json& id) {
   const uint32_t given = known == kNoToken ? next_added_ : known;
   if (given != token.id) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the added token '{}' has the number {}, but Hugging Face's programs "
-                            "give it {}; write the file again with them",
+                fmt::format("the added token '{}' has the number {}, but Hugging Face gives it "
+                            "{}; write the file again with Hugging Face's tokenizers",
                             printable(token.content), token.id, given));
   }
   if (std::ranges::find(added_, token.id, &AddedToken::id) != added_.end()) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the added token '{}' is listed twice", printable(token.content)));
+                fmt::format("the added token '{}' appears twice", printable(token.content)));
   }
   token.is_in_model = known != kNoToken;
   set(token.id, token.content);
@@ -296,8 +296,8 @@ Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint
   const auto missing = std::ranges::find(is_there_, false);
   if (missing != is_there_.end() || texts_.empty()) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("no token has the number {}, of {} tokens; numbers must be 0, 1, "
-                            "2, ... without a gap",
+                fmt::format("no token has the number {}; the numbers of the {} tokens must be "
+                            "0, 1, 2, ... without a gap",
                             missing - is_there_.begin(), texts_.size()));
   }
   if (!tells_special) {
@@ -317,8 +317,8 @@ Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint
       tables.tokens[id] = texts_[id];
     } else if (!bytes_of_text(texts_[id], tables.tokens[id]) || texts_[id].empty()) {
       refuse_file(ErrorCode::unsupported, path_,
-                  fmt::format("token {} is '{}', which is not written as the bytes of a "
-                              "byte-level BPE; take a tokenizer as of GPT-2",
+                  fmt::format("token {} is '{}', which is not in the alphabet of a "
+                              "byte-level BPE; use a tokenizer like that of GPT-2",
                               id, printable(texts_[id])));
     }
   }
@@ -335,7 +335,7 @@ void MergeList::add(const std::string& left, const std::string& right, const std
   for (const std::string& text : {left, right, left + right}) {
     if (vocabulary_.id_of(text) != kNoToken) continue;
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is not a token of the vocabulary; take both files of one "
+                fmt::format("{}: '{}' is not a token of the vocabulary; use two files of the same "
                             "tokenizer",
                             place, printable(text)));
   }
@@ -348,7 +348,7 @@ void MergeList::add(std::string_view text, const std::string& place) {
   if (space == 0 || space == std::string_view::npos || space + 1 == text.size() ||
       text.find(' ', space + 1) != std::string_view::npos) {
     refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is not a merge; it must be two tokens with a space between "
+                fmt::format("{}: '{}' is not a merge; write two tokens with a space between "
                             "them",
                             place, printable(text)));
   }

@@ -69,7 +69,7 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
                                   std::isnan(result.value("loss")) ? "nan" : "inf");
   if (!result.diverged.empty()) return result;  // whose results nobody wants
   if (!result.no_metrics.empty() && files.results.empty()) {
-    throw error_of(ErrorCode::invalid_argument, "{}; {} with {} writes what is found in it",
+    throw error_of(ErrorCode::invalid_argument, "{}; give {} with {} to write the predictions",
                    result.no_metrics, option_name("evaluate"), option_set("results", "FILE"));
   }
   on_rank_0(mesh.world(), [&] {
@@ -148,7 +148,7 @@ EvalResult evaluate_file(const TrainOptions& given, const CheckpointInfo* stored
 void require_ending(const fs::path& file, const std::vector<std::string>& endings) {
   const std::string own = file.extension().string();
   if (endings.empty() || std::ranges::find(endings, own) != endings.end()) return;
-  throw error_at(file, ErrorCode::invalid_argument, "is to end in {}", fmt::join(endings, " or "));
+  throw error_at(file, ErrorCode::invalid_argument, "must end in {}", fmt::join(endings, " or "));
 }
 
 // What can be said of the files before there is something to write.
@@ -156,7 +156,7 @@ void check_files(const TaskEntry& task, const TrainOptions& options, const Progr
                  Purpose purpose) {
   if (!output.results.empty()) {
     if (task.results.empty() && purpose == Purpose::prediction) {
-      throw error_of(ErrorCode::unsupported, "the task {} predicts nothing{}{}", task.name,
+      throw error_of(ErrorCode::unsupported, "the task {} makes no predictions{}{}", task.name,
                      task.predicted_by.empty() ? "" : "; ", task.predicted_by);
     }
     if (task.results.empty()) {
@@ -165,7 +165,7 @@ void check_files(const TaskEntry& task, const TrainOptions& options, const Progr
     }
     if (options.data.are_several()) {
       throw error_of(ErrorCode::unsupported,
-                     "results are of one data set, and {} were given ({}); evaluate each by itself",
+                     "results belong to one data set, but {} were given ({}); evaluate each alone",
                      options.data.folders().size(), options.data.string());
     }
     require_ending(output.results, task.result_endings);
@@ -174,11 +174,11 @@ void check_files(const TaskEntry& task, const TrainOptions& options, const Progr
   if (!output.confusion.empty()) {
     if (output.confusion == output.results) {
       throw error_at(output.confusion, ErrorCode::invalid_argument,
-                     "is named for the results as well; give another file");
+                     "is also the file for the results; give another file");
     }
     if (task.confusion_endings.empty()) {
       throw error_of(ErrorCode::unsupported,
-                     "the task {} has no classes, and so no confusion matrix", task.name);
+                     "the task {} has no classes, so it has no confusion matrix", task.name);
     }
     require_ending(output.confusion, task.confusion_endings);
     require_place_for_file(output.confusion);

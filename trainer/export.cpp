@@ -145,7 +145,7 @@ const TaskEntry& task_of_run(const fs::path& file, bool is_alone, const Checkpoi
                              const char* asked_for) {
   if (!is_alone) return TaskRegistry::instance().find(info.options.task_name());
   throw error_at(file, ErrorCode::unsupported,
-                 "has only weights; {} of a run: give its work folder or checkpoint", asked_for);
+                 "has only weights, but {} of a run; give its folder or checkpoint", asked_for);
 }
 
 // For a script beside the weights of `file`. Throws where there is none.
@@ -194,7 +194,7 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     const std::string wrong = first_not_finite(weights.tensors, NotFinite::nan_alone);
     if (!wrong.empty()) {
       throw error_at(file, ErrorCode::invalid_argument,
-                     "its tensor '{}' holds nan, so that it computes nothing", wrong);
+                     "its tensor '{}' contains nan; give weights without nan", wrong);
     }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));
@@ -203,9 +203,9 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
       beside.clear();
     for (const auto& [name, text] : beside) {
       if (!fs::exists(to.parent_path() / name)) continue;
-      throw error_at(to.parent_path() / name, ErrorCode::invalid_argument,
-                     "exists, and is not replaced by that of the exported weights; export into an "
-                     "empty folder");
+      throw error_at(
+          to.parent_path() / name, ErrorCode::invalid_argument,
+          "exists, but the export would write this file, too; export into an empty folder");
     }
     if (is_alone) {
       // What ffkit wrote goes on with the weights; other programs' words are theirs.

@@ -44,7 +44,7 @@ std::string text_of(double rate) {
 
 void check_not_stopped() {
   if (stop_signal() != 0)
-    throw Error(ErrorCode::cancelled, "stopped when asked to, before anything was measured");
+    throw Error(ErrorCode::cancelled, "stopped on request before anything was measured");
 }
 
 // Runs `step` as often as is measured and five times more; it returns how long it waited for data.
@@ -227,8 +227,8 @@ Bottleneck measure_bottleneck(const TrainOptions& options, const ProgressOutput&
     }
     const std::string limit =
         out.data_wait_share > 0.05
-            ? fmt::format("the loader: more --num-threads, or smaller {}", s.entry.samples)
-        : out.loader < 1.2 * out.model ? "the model, but the loader has little to spare"
+            ? fmt::format("the loader: give more --num-threads, or smaller {}", s.entry.samples)
+        : out.loader < 1.2 * out.model ? "the model, but the loader is only a little faster"
                                        : "the model";
     say(output, s.communicator,
         fmt::format("loader alone {}, model alone {}, both {} {}/s; data wait {:.1f} %; the "

@@ -71,12 +71,12 @@ std::string GoodCheckpoint::put_aside() {
         throw io_error_at(last_, "cannot be renamed to *.not-finite", error.value())
             .with_subject(ErrorSubject::destination);
       }
-      out = fmt::format("; {}, whose weights give no number, is renamed to *.not-finite",
+      out = fmt::format("; {} is renamed to *.not-finite, because its weights give no finite loss",
                         last_.string());
     } else {
       out = fmt::format(
-          "; it was the first step after {}, whose weights may be the cause: an earlier checkpoint "
-          "with an empty work folder continues from other ones",
+          "; this was the first step after {}, so its weights may be the cause: continue from an "
+          "earlier checkpoint with an empty work folder",
           last_.string());
     }
   }

@@ -78,7 +78,8 @@ TrainOptions with_settings_of(const fs::path& weights, TrainOptions options,
 void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
                   const TrainOptions& options) {
   if (stored.options.task_name() == options.task_name()) return;
-  throw error_at(checkpoint, ErrorCode::invalid_argument, "is of the task {}, but {} was asked for",
+  throw error_at(checkpoint, ErrorCode::invalid_argument,
+                 "belongs to the task {}, but the task {} was asked for",
                  stored.options.task_name(), options.task_name());
 }
 
@@ -105,7 +106,7 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
                             options.accumulate == stored.options.accumulate;
   if (!is_left_open && now != before) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("a step of its run takes {} {}, but these options make it {} with "
+                fmt::format("a step of its run takes {} {}, but these options give {} with "
                             "{}; give {}, or {} to continue with {}",
                             before, samples, now, processes_text(world_size),
                             option_set("global_batch_size", std::to_string(before)),
@@ -186,8 +187,7 @@ void fail_together(Communicator& communicator, const std::string& difference) {
   if (!difference.empty()) throw Error(ErrorCode::invalid_argument, difference);
   if (num_other > 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{:.0f} of {} processes were started for another run than rank {}, as "
-                   "they print",
+                   "{:.0f} of {} processes have another run than rank {}; see their messages",
                    num_other, communicator.world_size(), communicator.rank());
   }
 }
@@ -218,7 +218,7 @@ void check_same_options(Communicator& communicator, const TrainOptions& options,
     if (!difference.empty() || (first.contains(item.key()) && first[item.key()] == item.value()))
       continue;
     difference = fmt::format(
-        "rank {} was started with {} {}, and rank 0 with {}; give all processes the same options",
+        "rank {} was started with {} {}, but rank 0 with {}; give all processes the same options",
         communicator.rank(), item.key(), item.value().dump(),
         first.contains(item.key()) ? first[item.key()].dump() : "no such option");
   }
@@ -241,8 +241,7 @@ void check_same_data(Communicator& communicator, const std::string& fingerprint,
                      const DataFolders& data) {
   check_same(communicator, fingerprint, [&](const std::string&) {
     return fmt::format(
-        "{} is on rank {} not the data set that rank 0 has; copy the same one to "
-        "all machines",
+        "{} on rank {} is another data set than on rank 0; copy the same data set to all machines",
         data.string(), communicator.rank());
   });
 }
@@ -250,8 +249,8 @@ void check_same_data(Communicator& communicator, const std::string& fingerprint,
 void check_same_order(Communicator& communicator, const std::string& order) {
   check_same(communicator, order, [&](const std::string& first) {
     return fmt::format(
-        "rank {} takes its samples in the order '{}', and rank 0 in the order '{}': one reads from "
-        "a store and the other does not; give all processes {}, or {}",
+        "rank {} takes its samples in the order '{}', but rank 0 in the order '{}': only one of "
+        "them reads from a store; give all processes {}, or {}",
         communicator.rank(), order, first, option_set("order", "shuffle"),
         option_set("order", "windowed"));
   });

@@ -107,11 +107,11 @@ TrainSummary run(const TrainOptions& given, const RunStart& start, const Progres
   }
   if (output.lines == nullptr) return s;
   if (s.is_stopped) {
-    fmt::print(output.lines, "stopped when asked to, after {}{}\n", format_duration(s.seconds),
+    fmt::print(output.lines, "stopped on request after {}{}\n", format_duration(s.seconds),
                s.checkpoint.empty()
                    ? options.work_dir.empty() ? "; nothing is kept without --work-dir"
                                               : "; no step was done"
-                   : fmt::format("; {} holds everything: the same command with --resume continues",
+                   : fmt::format("; {} has all state: the same command with --resume continues",
                                  s.checkpoint.string()));
   } else {
     const std::string rate = throughput_text(s.units_per_second, task.units, s.data_wait_share);
@@ -138,7 +138,7 @@ TrainOptions resumed_options(const CheckpointInfo& stored, const fs::path& check
   options = with_batch_of(stored, checkpoint, given, world_size, resume);
   const bool is_changed = options.global_batch_size != given.global_batch_size;
   if (is_changed && output.lines != nullptr && communicator.rank() == 0) {
-    fmt::print(output.lines, "a step takes {} {} as before, {} a process instead of {}\n",
+    fmt::print(output.lines, "a step takes {} {} as before: each process takes {} instead of {}\n",
                options.global_batch_size,
                TaskRegistry::instance().find(options.task_name()).samples,
                options.resolved(world_size).batch_size * options.accumulate,
@@ -185,8 +185,7 @@ void check_weights_key(const TrainOptions& options) {
   const OptionTables tables = option_tables(copy);
   const Option* backbone = tables.task.find("backbone-weights");
   if (backbone != nullptr && !backbone->text().empty()) return;
-  throw error_of(ErrorCode::invalid_argument,
-                 "{} chooses in a file of weights, and there is none; give {}{}",
+  throw error_of(ErrorCode::invalid_argument, "{} needs a file of weights; give {}{}",
                  option_set("weights_key", options.weights_key), option_name("pretrained"),
                  backbone != nullptr ? " or " + option_name("backbone_weights") : "");
 }
@@ -229,7 +228,8 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
     const bool may_begin = !checkpoint;
     if (may_begin && options.work_dir.empty()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "to continue a run needs its work folder; give {}", option_name("work_dir"));
+                     "a run can continue only in its work folder; give {}",
+                     option_name("work_dir"));
     }
     Communicator communicator(place, prepare_device(options, place));
     check_same_options(communicator, options, may_begin && resume.given ? &*resume.given : nullptr);
@@ -244,9 +244,9 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
       const fs::path& path = start.from.path;
       if (!path.empty()) info = info_to_text(read_checkpoint_info(path));
       if (may_begin && !path.empty() && output.lines != nullptr)
-        fmt::print(output.lines, "going on from {}\n", path.string());
+        fmt::print(output.lines, "continuing from {}\n", path.string());
       if (path.empty() && !start.from.damaged.empty())
-        say("no checkpoint is whole; the run begins again");
+        say("all checkpoints are damaged; the run starts from the beginning");
     });
     start.from.path = communicator.broadcast(start.from.path.string());
     info = communicator.broadcast(info);
@@ -254,7 +254,7 @@ TrainSummary go_on(const TrainOptions& given, const std::optional<fs::path>& che
     if (file.empty()) {
       if (options.data.empty() && !options.dummy) {
         throw error_at(options.work_dir, ErrorCode::invalid_argument,
-                       "has no checkpoint to continue from, and no --data to begin with");
+                       "has no checkpoint to continue from; give --data to start a run");
       }
       validate(options);
       check_same_options(communicator, options);

@@ -63,7 +63,7 @@ RunLength TrainingRun::length() const {
   const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
   if (steps_per_epoch == 0) {
     throw dataset_error(options_.data.string(), ErrorCode::invalid_argument,
-                        "the training split has fewer {} than one step of {}; give a smaller {}",
+                        "the training split has fewer {} than one step, {}; give a smaller {}",
                         entry_.samples, resolved_.global_batch_size, option_name("batch_size"));
   }
   const int64_t num_steps = total_steps(options_, steps_per_epoch);
@@ -129,12 +129,12 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   const std::string wrong = not_finite();
   if (!wrong.empty()) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   wrong + ": its run had diverged; continue from an earlier one");
+                   wrong + ": its run had diverged; continue from an earlier checkpoint");
   }
   const std::vector<std::string> others = differences(before, options_, TaskRegistry::instance());
   if (!others.empty())
     report_.print_lines(
-        {fmt::format("other options than the run had before: {}", fmt::join(others, "; "))});
+        {fmt::format("options that changed since this checkpoint: {}", fmt::join(others, "; "))});
 }
 
 void TrainingRun::begin() {
@@ -208,13 +208,13 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     report_.open_log(work_dir->path(), state_);
   } else {
     report_.print_lines(
-        {"nothing of this run is kept, neither weights nor metrics: --work-dir keeps them"});
+        {"weights and metrics of this run are not kept; give --work-dir to keep them"});
   }
   report_.start(state_);
   while (state_.epochs_done < length_.num_epochs && !is_stopped_) {
     if (is_out_of_patience(state_, options_)) {
       report_.print_lines(
-          {fmt::format("the last {} validations were no better than that of epoch {}; the "
+          {fmt::format("the last {} validations were not better than epoch {}; the "
                        "run ends here",
                        options_.patience, state_.best_epoch)});
       break;
@@ -422,14 +422,14 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
   if (!misfit.empty()) throw error_at(checkpoint, ErrorCode::invalid_argument, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its run was on other data than {}; give the same data set, or start a new run",
+                   "its run used other data than {}; give the same data set, or start a new run",
                    options_.data.string());
   }
   const std::string order = train_->state().order;
   if (options_.data.are_several() && stored.loader.order != order) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its run had the order '{}', and {} give '{}'; give the weights of its run, {}, "
-                   "or start a new one",
+                   "its run had the order '{}', but {} give '{}'; give the weights of its run, {}, "
+                   "or start a new run",
                    stored.loader.order, options_.data.string(), order,
                    stored.options.data.string());
   }
@@ -440,7 +440,7 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
   }
   if (is_out_of_patience(stored, options_)) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its last {} validations were no better than that of epoch {}; give more "
+                   "its last {} validations were not better than epoch {}; give more "
                    "{} to continue",
                    options_.patience, stored.best_epoch, option_name("patience"));
   }

@@ -39,7 +39,7 @@ RecordCompressor::RecordCompressor(const CompressionOptions& options)
   }
   if (options.level < kMinLevel || options.level > ZSTD_maxCLevel()) {
     refuse_compression(
-        fmt::format("zstd level {} is out of range; it must be {} .. {}, 0 for no compression",
+        fmt::format("zstd level {} is out of range; expected {} to {}, with 0 for no compression",
                     options.level, kMinLevel, ZSTD_maxCLevel()));
   }
   impl_->level = options.level;
@@ -83,9 +83,8 @@ StoredRecord RecordCompressor::compress(std::span<const std::byte> record) {
 std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
                                         int64_t max_bytes) {
   if (max_bytes < kMinDictionaryBytes || max_bytes > kMaxDictionaryBytes) {
-    refuse_compression(
-        fmt::format("a zstd dictionary of {} bytes is out of range; it must be {} .. {}", max_bytes,
-                    kMinDictionaryBytes, kMaxDictionaryBytes));
+    refuse_compression(fmt::format("a zstd dictionary cannot have {} bytes; expected {} to {}",
+                                   max_bytes, kMinDictionaryBytes, kMaxDictionaryBytes));
   }
   std::vector<std::byte> joined;
   std::vector<size_t> sizes;
@@ -100,8 +99,8 @@ std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> 
                                             sizes.data(), static_cast<unsigned>(sizes.size()));
   if (ZDICT_isError(size) != 0) {
     refuse_compression(
-        fmt::format("no zstd dictionary of {} bytes can be trained on {} records of {} bytes "
-                    "together ({}); use more records or a smaller dictionary, or none",
+        fmt::format("cannot train a zstd dictionary of {} bytes on {} records with {} bytes in "
+                    "total ({}); use more records, a smaller dictionary or none",
                     max_bytes, samples.size(), joined.size(), ZDICT_getErrorName(size)));
   }
   dictionary.resize(size);

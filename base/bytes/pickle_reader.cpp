@@ -17,9 +17,9 @@ namespace {
 }
 
 constexpr std::array kKindNames = {
-    "None",       "a bool",          "an integer", "bytes",   "a text",
-    "a list",     "a tuple",         "a dict",     "a float", "an integer of more than 64 bits",
-    "a function", "a call's result", "a reference"};
+    "None",       "a bool",        "an integer", "bytes",   "a text",
+    "a list",     "a tuple",       "a dict",     "a float", "an integer of more than 64 bits",
+    "a function", "a call result", "a reference"};
 static_assert(kKindNames.size() == static_cast<size_t>(Pickle::Kind::persistent) + 1);
 
 }  // namespace
@@ -117,13 +117,13 @@ class Pickle::Parser {
       case 0x86:
       case 0x87: {
         const size_t count = opcode - 0x84U;
-        if (stack_.size() < base() + count) throw_corrupt_pickle("a tuple lacks elements");
+        if (stack_.size() < base() + count) throw_corrupt_pickle("a tuple has too few elements");
         return collect(Kind::tuple, stack_.size() - count);
       }
       case '}':
         return push_container(Kind::dict);
       case 's':
-        if (stack_.size() < base() + 3) throw_corrupt_pickle("a dict lacks its entry");
+        if (stack_.size() < base() + 3) throw_corrupt_pickle("a dict, a key or a value is missing");
         return set_items(stack_.size() - 2);
       case 'u':
         return set_items(pop_mark());
@@ -162,8 +162,8 @@ class Pickle::Parser {
       default:
         if (objects_ == Objects::as_values && execute_for_objects(opcode)) return;
         throw error_of(ErrorCode::unsupported,
-                       "the pickle holds more than plain values (opcode 0x{:02x} at byte {}); "
-                       "ffkit does not read such pickles",
+                       "the pickle contains more than plain values (opcode 0x{:02x} at byte {}); "
+                       "ffkit reads only plain values",
                        opcode, at_ - 1);
     }
   }
@@ -234,7 +234,7 @@ class Pickle::Parser {
       return push({.kind = Kind::large});
     }
     if (num_bytes > 8) {
-      throw Error(ErrorCode::unsupported, "the pickle holds an integer of more than 64 bits");
+      throw Error(ErrorCode::unsupported, "the pickle contains an integer of more than 64 bits");
     }
     const auto bytes = take(num_bytes);
     uint64_t value = 0;
@@ -291,7 +291,7 @@ class Pickle::Parser {
   void require_value(Ref ref) const {
     if (ref == kOrderedDict) {
       throw Error(ErrorCode::unsupported,
-                  "the pickle holds a class; ffkit reads only plain values");
+                  "the pickle contains a class; ffkit reads only plain values");
     }
   }
 
@@ -304,7 +304,7 @@ class Pickle::Parser {
   }
   void append(size_t first) {
     if (first > stack_.size() || first < base() + 1)
-      throw_corrupt_pickle("a list lacks its element");
+      throw_corrupt_pickle("a list or its element is missing");
     const std::vector<Ref> added = pop_from(first);
     if (is_object_on_top()) return;  // such as collections.deque
     std::vector<Ref>& items = items_of(container(Kind::list));
@@ -322,7 +322,7 @@ class Pickle::Parser {
     const Ref ref = top();
     require_value(ref);
     if (values_[ref].kind != kind)
-      throw_corrupt_pickle("something is added that is not a list or dict");
+      throw_corrupt_pickle("an item is added to a value that is not a list or dict");
     return ref;
   }
   void collect(Kind kind, size_t first) {
@@ -355,7 +355,7 @@ class Pickle::Parser {
     if (function == kOrderedDict && objects_ == Objects::as_values) return make_dict(arguments);
     if (objects_ == Objects::refused) {
       throw Error(ErrorCode::unsupported,
-                  "the pickle calls something; ffkit reads only plain values");
+                  "the pickle calls a function; ffkit reads only plain values");
     }
     require_value(function);
     push_container(Kind::call);
@@ -416,7 +416,7 @@ size_t Pickle::parse_first(std::span<const std::byte> data, Objects objects) {
 void Pickle::parse(std::span<const std::byte> data, Objects objects) {
   const size_t num_read = parse_first(data, objects);
   if (num_read != data.size())
-    throw_corrupt_pickle(fmt::format("{} bytes follow its end", data.size() - num_read));
+    throw_corrupt_pickle(fmt::format("{} bytes follow the end", data.size() - num_read));
 }
 
 const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) const {
@@ -467,12 +467,12 @@ std::string Pickle::global_name(Ref ref) const {
 
 Pickle::Ref Pickle::at(Ref dict, std::string_view key) const {
   // The last one counts, as in Python.
-  const auto all = entries(dict, fmt::format("what should hold '{}'", key));
+  const auto all = entries(dict, fmt::format("the container of '{}'", key));
   for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
     if (kind(entry->first) == Kind::text && text(entry->first, "a key") == key)
       return entry->second;
   }
-  throw_corrupt_pickle(fmt::format("there is no '{}' in it", key));
+  throw_corrupt_pickle(fmt::format("the dict has no '{}'", key));
 }
 
 }  // namespace ffkit

@@ -47,8 +47,8 @@ Bytes read_whole(const std::filesystem::path& path, int64_t max_bytes) {
   const int64_t size = file.size();
   if (size > max_bytes) {
     throw error_at(path, ErrorCode::unsupported,
-                   "the file has {} bytes, more than the {} that a file of its kind may have; copy "
-                   "or make it again",
+                   "the file has {} bytes, but a file of this kind has at most {}; copy or make "
+                   "the file again",
                    size, max_bytes);
   }
   Bytes bytes;
@@ -83,10 +83,10 @@ File File::open_for_reading(std::filesystem::path path) {
   if (fd < 0) {
     const int error = errno;
     throw Error(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                error == EMFILE
-                    ? "cannot open the file, too many are open; raise the limit (ulimit -n)"
-                    : "cannot open the file",
-                {.path = path.string(), .errno_value = error});
+                "cannot open the file",
+                {.path = path.string(),
+                 .errno_value = error,
+                 .remedy = error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""});
   }
   return {std::move(path), fd};
 }
@@ -141,7 +141,7 @@ void File::read_at(int64_t offset, std::span<std::byte> out, int64_t record) con
     }
     if (n == 0) {
       throw Error(ErrorCode::corrupt,
-                  fmt::format("the file ends here, but {} more bytes belong to it; it was cut off, "
+                  fmt::format("the file was cut off: it ends here, but {} more bytes belong to it; "
                               "copy or convert it again",
                               out.size() - done),
                   {.path = path_.string(), .record = record, .offset = position});
@@ -200,7 +200,7 @@ void File::require_unbroken() const {
   if (!is_broken_) return;
   throw error_at(
       path_, ErrorCode::io,
-      "cannot continue writing after an earlier error; remove what was written and begin again");
+      "cannot continue to write after an earlier error; remove this file and start again");
 }
 
 void File::break_with(const char* what, int error) {
@@ -233,17 +233,17 @@ void require_local(const std::filesystem::path& path) {
   if (text.compare(colon, 3, "://") == 0) {
     if (!is_known) {
       throw error_at(path, ErrorCode::unsupported,
-                     "is an address of a kind that is not known; known are s3, gs, az, r2, https, "
+                     "is an address of an unknown kind; the known kinds are s3, gs, az, r2, https, "
                      "http, hf and file");
     }
     throw error_at(path, ErrorCode::unsupported,
-                   "is an address, but this can only be written to a disk of this machine; give a "
-                   "path, and copy the result");
+                   "is an address, but this program can only write this to a disk of this machine; "
+                   "give a path, and copy the result");
   }
   if (!is_known) return;
   throw error_at(path, ErrorCode::invalid_argument,
-                 "is an address that has lost a slashbecause it was converted to a path; give it "
-                 "as text: {}:/{}",
+                 "is an address that has lost a slash, because it was converted to a path; give "
+                 "the address as text: {}:/{}",
                  text.substr(0, colon), text.substr(colon + 1));
 }
 
@@ -272,7 +272,7 @@ void require_place_for_file(const std::filesystem::path& path) {
   // A device or a pipe would be replaced: of a superuser, /dev/null.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
     throw error_at(path, ErrorCode::invalid_argument,
-                   "is not a regular file; give the name of one, which is written as a whole");
+                   "is not a regular file, and would be replaced; give the name of a file");
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (::access((folder / ".").c_str(), W_OK | X_OK) != 0) {

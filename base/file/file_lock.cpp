@@ -279,7 +279,7 @@ std::string in_use_by(const ClaimFile::User& user, const char* otherwise) {
 }
 
 const char* remedy_for(const ClaimFile::User& user) {
-  return user.is_anybody() && !user.is_here ? ", or remove that file when the process is gone" : "";
+  return user.is_anybody() && !user.is_here ? ", or remove that file if the process has ended" : "";
 }
 
 FolderHold hold_folder(const fs::path& folder, FileLock::Mode mode, FileLock& lock,
@@ -298,12 +298,12 @@ FolderHold hold_folder(const fs::path& folder, FileLock::Mode mode, FileLock& lo
     if (mode == FileLock::Mode::exclusive) throw;
     return {.is_taken = true,
             .note = lock_note(problem) +
-                    " and nothing can be written to it; see to it that nobody "
-                    "changes it meanwhile"};
+                    ", and nothing can be written to the folder; make sure that no program changes "
+                    "it meanwhile"};
   }
   return {.is_taken = true,
-          .note = fmt::format("{}; the file '{}' in it keeps others away", lock_note(problem),
-                              claim.path().filename().string())};
+          .note = fmt::format("{}; the file '{}' in the folder keeps other programs away",
+                              lock_note(problem), claim.path().filename().string())};
 }
 
 }  // namespace ffkit

@@ -129,13 +129,13 @@ std::string words_on_name(std::string_view place, std::string_view word,
   if (!other) {
     std::vector<std::string> nearest = nearest_names(word, known);
     for (std::string& name : nearest) name = shown(name);
-    return fmt::format("the nearest are {}", fmt::join(nearest, ", "));
+    return fmt::format("the nearest names are {}", fmt::join(nearest, ", "));
   }
   const auto& [ours, is_old] = *other;
-  if (ours.empty()) return "none does the same";
+  if (ours.empty()) return "no option does the same";
   if (ours.starts_with(": ")) return ours.substr(2);
   return is_old ? fmt::format("it is {} now", shown(ours))
-                : fmt::format("use instead {}", shown(ours));
+                : fmt::format("use {} instead", shown(ours));
 }
 
 }  // namespace ffkit

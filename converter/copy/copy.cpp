@@ -112,8 +112,8 @@ void note_others(const Place& place, CopyPlan& plan) {
   }
   if (num_others > 0) {
     plan.notes.push_back(fmt::format(
-        "{}: {} {} no part of the data set and {} not copied: {}{}", place.shown(), num_others,
-        num_others == 1 ? "file is" : "files are", num_others == 1 ? "is" : "are",
+        "{}: {} {} not belong to the data set and {} not copied: {}{}", place.shown(), num_others,
+        num_others == 1 ? "file does" : "files do", num_others == 1 ? "is" : "are",
         fmt::join(others, ", "), num_others > std::ssize(others) ? ", ..." : ""));
   }
 }
@@ -175,13 +175,13 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
       const std::string name = object.address.substr(folder.address().size() + 1);
       if (own.contains(object.address) || is_marker_name(name)) continue;
       refuse_target(folder,
-                    fmt::format("holds '{}', which is not part of the copied data set", name),
+                    fmt::format("contains '{}', which is not part of the copied data set", name),
                     "give another place, or remove it");
     }
     const std::string manifest = folder.child(kManifestFile).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
-      refuse_target(folder, "holds another data set", "give another place, or remove it");
+      refuse_target(folder, "contains another data set", "give another place, or remove it");
     }
     target.manifests.push_back(manifest);
   }
@@ -272,15 +272,15 @@ class CopyMarker {
     const UnfinishedMarker found =
         parse_unfinished_marker(store_->read_all(address_, kMostMarkerBytes));
     if (found.kind != kCopyKind) {
-      refuse(fmt::format("an unfinished {} is there ({})",
+      refuse(fmt::format("contains an unfinished {} ({})",
                          found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
              found.command.empty() ? "give another place"
                                    : "give another place, or finish it with: " + found.command);
     }
     if (found.plan != plan)
-      refuse("an unfinished copy of other data is there", "give another place");
+      refuse("contains an unfinished copy of other data", "give another place");
     if (!options.resume) {
-      refuse("an unfinished copy of the same data is there",
+      refuse("contains an unfinished copy of the same data",
              "continue with " + option_on("resume"));
     }
   }
@@ -388,7 +388,7 @@ class ShardCopies {
       return true;
     }
     throw error_at(target.place.shown(), ErrorCode::invalid_argument,
-                   "exists already, and is not the shard that would be copied")
+                   "already exists, but is not the shard to copy")
         .with_subject(ErrorSubject::destination)
         .with_remedy("remove it, or give another place");
   }
@@ -408,7 +408,7 @@ class ShardCopies {
 void validate_copy(const CopyOptions& options) {
   if (options.num_threads < 1 || options.num_threads > kMostThreads) {
     throw argument_error("num_threads",
-                         fmt::format("{} is {}; it must be 1 to {}", option_name("num_threads"),
+                         fmt::format("{} is {}, expected 1 to {}", option_name("num_threads"),
                                      options.num_threads, kMostThreads));
   }
 }
@@ -421,8 +421,8 @@ void refuse_same_place(const Place& from, const Place& to) {
   };
   std::string what;
   if (from.shown() == to.shown()) what = "is the source of the copy";
-  if (is_below(to, from)) what = fmt::format("lies in '{}'", from.shown());
-  if (is_below(from, to)) what = fmt::format("holds '{}' already", from.shown());
+  if (is_below(to, from)) what = fmt::format("is inside '{}'", from.shown());
+  if (is_below(from, to)) what = fmt::format("contains '{}', the source", from.shown());
   if (what.empty()) return;
   throw Error(
       ErrorCode::invalid_argument, what,

@@ -104,7 +104,7 @@ class PassedReader final : public EndsReader {
 
  private:
   void read_between(int64_t offset, std::span<std::byte>, int64_t record) const override {
-    throw Error(ErrorCode::corrupt, "has its index among its records",
+    throw Error(ErrorCode::corrupt, "has its index between its records",
                 {.path = path_.string(), .record = record, .offset = offset});
   }
 };
@@ -122,7 +122,7 @@ ShardReader open_checked(std::shared_ptr<const RandomReader> reader, const Manif
   }
   if (shard.facts().version == 1) {
     throw error_at(path, ErrorCode::unsupported,
-                   "is an FFRecord v1 file, which cannot be checked in passing")
+                   "is an FFRecord v1 file, which cannot be checked during a copy")
         .with_subject(ErrorSubject::shard)
         .with_remedy("convert it with 'ffconvert v1', or copy it with the store's tool");
   }

@@ -41,8 +41,8 @@ GroupedSource::GroupedSource(fs::path path, FileListing listing, Open open,
   const bool is_shuffled =
       options.order == Order::shuffle && std::ranges::any_of(infos_, &SourceSplit::is_training);
   add_note(notes_, shown_place(path_),
-           "its files are converted in groups of {}, one group after the other; the fields are "
-           "those that the first files have{}",
+           "its files are converted in groups of {}, one group after the other; the first "
+           "files determine the fields{}",
            *options.by_files > 0
                ? std::to_string(*options.by_files)
                : fmt::format("about {} MB", GroupSize(options).num_bytes() / 1'000'000),
@@ -74,7 +74,7 @@ std::unique_ptr<Source> GroupedSource::open_first(const GroupSize& size) const {
       }
     }
   }
-  throw source_error(path_, ErrorCode::not_found, "there are no samples in any of its files");
+  throw source_error(path_, ErrorCode::not_found, "none of its files has a sample");
 }
 
 void GroupedSource::take_over(std::unique_ptr<Source> first) {
@@ -110,12 +110,12 @@ void GroupedSource::require_same(const Source& source, const GroupOfFiles& group
   std::string difference = source.split_schema(0).difference(schema_);
   if (difference.empty() && (source.classes() != classes_ || source.class_names() != class_names_ ||
                              source.class_ids() != class_ids_)) {
-    difference = "the classes are others";
+    difference = "the classes are different";
   }
   if (difference.empty()) return;
   throw source_error(
       path_, ErrorCode::unsupported,
-      "{} do not fit the first files: {}; convert without {}, or the files that differ on its own",
+      "{} do not match the first files: {}; convert without {}, or convert them separately",
       words_of_group(group.files), difference, option_name("by_files"));
 }
 
@@ -169,7 +169,7 @@ void require_as_listed(std::span<const SourceFile> files) {
     if (!missing && stamp == FileStamp{listed.num_bytes, listed.modified_ns}) continue;
     throw source_error(
         listed.path, ErrorCode::not_found,
-        missing ? "is gone since it was listed"
+        missing ? "was removed after it was listed"
                 : "was changed after it was listed, so the data set would mix old and new files");
   }
 }

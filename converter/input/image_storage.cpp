@@ -19,8 +19,8 @@ int scaled(int side, int from, int to) {
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {
   if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
-  throw error_of(ErrorCode::invalid_argument,
-                 "store is '{}'; it must be jpeg or dct for this source", to_string(store));
+  throw error_of(ErrorCode::invalid_argument, "store is '{}', expected jpeg or dct for this source",
+                 to_string(store));
 }
 
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {
@@ -78,10 +78,10 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
 void validate(const ImageStorage& storage, const OptionTable& table) {
   validate(storage);
   if (storage.store != StoreAs::smart) {
-    table.refuse({"raw-share"}, "serves only " + option_set("store", "smart"));
+    table.refuse({"raw-share"}, "works only with " + option_set("store", "smart"));
   }
   if (storage.fix_odd && storage.store == StoreAs::raw) {
-    table.refuse({"fix-odd"}, fmt::format("has nothing to do with {}, which stores the pixels of "
+    table.refuse({"fix-odd"}, fmt::format("has no effect with {}, which stores the pixels of "
                                           "every picture",
                                           option_set("store", "raw")));
   }
@@ -94,9 +94,9 @@ void validate(const ImageStorage& storage) {
   table.check();
   if (storage.max_resolution == 0 || storage.short_side == 0) return;
   throw argument_error("short_side",
-                       fmt::format("pictures are to have a longer side of at most {} and a shorter "
-                                   "side of {}; give only one of the two",
-                                   storage.max_resolution, storage.short_side));
+                       fmt::format("{} ({}) and {} ({}) cannot be combined; give only one of them",
+                                   option_name("max_resolution"), storage.max_resolution,
+                                   option_name("short_side"), storage.short_side));
 }
 
 std::map<std::string, std::string> manifest_options(const ImageStorage& storage) {

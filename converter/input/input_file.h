@@ -84,7 +84,7 @@ SourceInput input_of(std::string name, const InputFile& file);
 // passes over them without a word.
 
 // What is wrong with the link at `path` when it leads to nothing: "is a link to '/data/val', which
-// is not there; bring that back, or take the link away". Empty for everything else, what is not
+// is not there; restore it, or remove the link". Empty for everything else, what is not
 // there itself included. Never throws for what the disk says.
 std::string dangling_link(const std::filesystem::path& path);
 

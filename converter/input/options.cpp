@@ -30,7 +30,7 @@ ConvertPart parse_part(std::string_view text) {
     }
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "the part is '{}'; it must be i/n with i from 1 to n, as 2/8, or {}", text,
+                 "the part is '{}', expected i/n with i from 1 to n, such as 2/8, or {}", text,
                  kPartOfEnvironment);
 }
 
@@ -38,7 +38,7 @@ int64_t parse_by_files(std::string_view text) {
   if (text == kAutomatic) return 0;
   if (const auto num_files = number_of_text<int64_t>(text); num_files >= 1) return *num_files;
   throw error_of(ErrorCode::invalid_argument,
-                 "the files of a group are '{}'; give a number from 1 on, or {}", text, kAutomatic);
+                 "the number of files in a group is '{}'; give 1 or more, or {}", text, kAutomatic);
 }
 
 std::string by_files_text(int64_t by_files) {
@@ -57,7 +57,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.add_choice("order", options.order, {"shuffle", "sequential"},
                    "Order of the records. shuffle: training splits are shuffled with " +
                        option_name("seed") + "; sequential: the order of the source");
-  table.add("seed", options.seed, "Seed of everything random, 0 .. 2^64-1");
+  table.add("seed", options.seed, "Seed of all random choices, 0 .. 2^64-1");
   table.add_choice("bad-samples", options.bad_samples, {"fail", "skip", "keep"},
                    "If a sample cannot be read: fail: the conversion fails; skip: the sample (for "
                    "texts the document) is left out; keep: its bytes are stored as they are. "
@@ -96,7 +96,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.add("merge-when-complete", options.merge_when_complete,
             "With " + option_name("part") +
                 ": all parts have the same DST, and the part that ends last joins them; the result "
-                "is that of one machine");
+                "is the same as on one machine");
   table
       .add_words(
           "by-files",
@@ -104,10 +104,10 @@ void describe(ConvertOptions& options, OptionTable& table) {
             return options.by_files ? by_files_text(*options.by_files) : std::string();
           },
           [&options](const std::string& text) { options.by_files = parse_by_files(text); },
-          "For sources of very many samples in many files: lists only the files and converts them "
-          "in groups of this many files, or, with auto, of about 128 MiB, or " +
+          "For very many samples in many files: lists only the files, and converts them in groups "
+          "of N files; auto: in groups of about 128 MiB, or " +
               option_name("shard_size") +
-              " if that is less; memory is needed for only one group. Files are shuffled, and "
+              " if that is less. Memory is needed for only one group. Files are shuffled, and "
               "samples within a group. The first group determines the fields")
       .set_type_name("auto|N")
       .set_default("all samples are listed at once");
@@ -129,7 +129,7 @@ void describe(ConvertOptions& options, OptionTable& table) {
             "Origin of the data, stored in the manifest: an address, a paper, a person");
   table.add("note", options.attribution.note, "Further notes on the data, stored in the manifest");
   table.add("resume", options.resume,
-            "Continues an interrupted run of the same command; begins if there is nothing in DST. "
+            "Continues an interrupted run of the same command; starts if DST is empty. "
             "Without it, unfinished files in DST are removed first");
 }
 
@@ -137,17 +137,17 @@ void validate(const ConvertOptions& options) {
   check_options(options);
   if (options.max_bytes_in_flight < (1LL << 20)) {
     throw argument_error("max_bytes_in_flight",
-                         fmt::format("the memory for samples is {} bytes; it must be 1 MiB or more",
+                         fmt::format("the memory for samples is {} bytes, expected 1 MiB or more",
                                      options.max_bytes_in_flight));
   }
   const ConvertPart& part = options.part;
   if (part.count < 1 || part.index < 1 || part.index > part.count) {
-    throw argument_error("part", fmt::format("the part is {}/{}; it must be i/n with i from 1 to n",
+    throw argument_error("part", fmt::format("the part is {}/{}, expected i/n with i from 1 to n",
                                              part.index, part.count));
   }
   if (options.by_files && *options.by_files < 0) {
     throw argument_error(
-        "by_files", fmt::format("a group has {} files; it must have 1 or more", *options.by_files));
+        "by_files", fmt::format("a group has {} files, expected 1 or more", *options.by_files));
   }
   if (options.by_files && (!options.only.empty() || options.only_ids)) {
     throw argument_error("by_files", fmt::format("{} and {} cannot be combined, because ids need a "
@@ -160,19 +160,19 @@ void validate(const ConvertOptions& options) {
   if (options.zstd_dictionary_bytes != 0 && options.zstd_level == 0) {
     throw argument_error(
         "zstd_dictionary",
-        "a zstd dictionary serves only compressed records; give a zstd level as well");
+        "a zstd dictionary works only with compressed records; also give a zstd level");
   }
 }
 
 void validate(const ConvertOptions& options, const OptionTable& table) {
   validate(options);
   if (table.is_given("only") && options.only.empty()) {
-    throw argument_error("only", option_name("only") + ": its text is empty; name a file");
+    throw argument_error("only", option_name("only") + ": the value is empty; name a file");
   }
   if (!options.merge_when_complete || table.is_given("part")) return;
   throw argument_error("merge_when_complete",
-                       fmt::format("there are no parts to merge without {}; give it, as i/n or "
-                                   "as auto",
+                       fmt::format("there are no parts to merge without {}; give it as i/n or "
+                                   "auto",
                                    option_name("part")));
 }
 

@@ -37,7 +37,7 @@ inline int64_t whole_number(DType dtype, uint64_t bits) {
       return static_cast<int32_t>(bits);
     case DType::u64:
       if (bits > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", bits);
+        throw error_of(ErrorCode::unsupported, "{} does not fit in a signed 64-bit integer", bits);
       }
       return static_cast<int64_t>(bits);
     default:

@@ -61,9 +61,9 @@ struct OtherData {
 
 // The first that fits.
 constexpr std::array kOthers = {
-    OtherData{2, "\x08\x03"sv, "", "an IDX file, as MNIST has them", "", kMnist},
-    OtherData{2, "\x08\x01"sv, "-ubyte", "an IDX file, as MNIST has them", "", kMnist},
-    OtherData{0, "\x1F\x8B"sv, "-ubyte.gz", "an IDX file, as MNIST has them", "", kMnist},
+    OtherData{2, "\x08\x03"sv, "", "an IDX file like those of MNIST", "", kMnist},
+    OtherData{2, "\x08\x01"sv, "-ubyte", "an IDX file like those of MNIST", "", kMnist},
+    OtherData{0, "\x1F\x8B"sv, "-ubyte.gz", "an IDX file like those of MNIST", "", kMnist},
     OtherData{0, "MATLAB 7.3"sv, "", "a MAT file of version 7.3, which is HDF5", "", kHdf5},
     OtherData{0, "MATLAB 5.0"sv, "", "a MAT file",
               "import scipy.io; data = scipy.io.loadmat('{0}'); ", kPairs},
@@ -72,9 +72,9 @@ constexpr std::array kOthers = {
     OtherData{0, "PK\x03\x04"sv, ".npz", "a file of NumPy arrays", kNumpy, kPairs},
     OtherData{0, "PK\x03\x04"sv, ".pt", "a file of torch.save()",
               "import torch; data = torch.load('{0}'); ", "ffkit.convert.from_iterable(data, DST)"},
-    OtherData{0, "\x80"sv, "data_batch", "a Python pickle, as CIFAR-10 has them", "", kCifar},
-    OtherData{0, "\x80"sv, "batches.meta", "a Python pickle, as CIFAR-10 has them", "", kCifar},
-    OtherData{0, "\x80"sv, "meta", "a Python pickle, as CIFAR-100 has them", "",
+    OtherData{0, "\x80"sv, "data_batch", "a Python pickle like those of CIFAR-10", "", kCifar},
+    OtherData{0, "\x80"sv, "batches.meta", "a Python pickle like those of CIFAR-10", "", kCifar},
+    OtherData{0, "\x80"sv, "meta", "a Python pickle like those of CIFAR-100", "",
               "ffkit.convert.from_torch(torchvision.datasets.CIFAR100(ROOT), DST)"},
     OtherData{0, "\x80"sv, "", "a Python pickle",
               "import pickle; data = pickle.load(open('{0}', 'rb')); ",
@@ -124,17 +124,17 @@ std::string told(const fs::path& file, const std::string& kind) {
     const std::string lines = std::string(other.load) + other.convert;
     if (!fits(other, name, head) || lines.starts_with("ffconvert " + kind)) continue;
     return fmt::format(
-        "is {}: {}{} converts it", other.what, lines.starts_with("ffconvert") ? "" : "in Python, ",
+        "is {}: {} {}", other.what, lines.starts_with("ffconvert") ? "use" : "in Python, use",
         fmt::format(fmt::runtime(lines), file.string(), file.parent_path().string()));
   }
   const ContentKind content = content_kind(std::as_bytes(std::span(head)));
   if (content < ContentKind::gzip || content > ContentKind::tar || kind != "folder") return {};
-  return fmt::format("is {}: unpack it; ffconvert webdataset converts WebDataset's tars",
+  return fmt::format("is {}: unpack it, or convert tars of WebDataset with ffconvert webdataset",
                      content_name(content));
 }
 
 // Of a file, or of a folder that holds such data, up to two folders below: "is an HDF5 file: in
-// Python, ffkit.convert.from_hdf5('x.h5', DST) converts it". First bytes count before names. Empty
+// Python, use ffkit.convert.from_hdf5('x.h5', DST)". First bytes count before names. Empty
 // for everything else, and for what cannot be read.
 std::string other_data(const fs::path& path, const std::string& kind) {
   constexpr size_t kMaxFiles = 64;
@@ -160,7 +160,7 @@ std::string other_data(const fs::path& path, const std::string& kind) {
       for (const fs::path& file : files) {
         if (++num_files > kMaxFiles) return {};
         if (std::string text = told(file, kind); !text.empty()) {
-          return fmt::format("holds {}, which {}", file.filename().string(), text);
+          return fmt::format("contains {}, which {}", file.filename().string(), text);
         }
       }
     }
@@ -201,8 +201,8 @@ void KindConversion::check() {
   if (!manifest_options(images_).contains("jpeg_quality")) {
     table_.refuse(
         {"jpeg-quality"},
-        fmt::format("serves only pictures that are re-encoded as JPEG; give {}, {}, {} or {} as "
-                    "well",
+        fmt::format("works only for pictures that are re-encoded as JPEG; also give {}, {}, {} "
+                    "or {}",
                     option_name("max_resolution"), option_name("short_side"), option_on("fix_odd"),
                     option_set("exif", "apply")));
   }
@@ -210,7 +210,7 @@ void KindConversion::check() {
   if (!own_->keeps_order()) return;
   constexpr const char* kWhy = "its records refer to each other by number";
   if (table_.is_given("order") && options_.order == Order::shuffle) {
-    throw argument_error("order", fmt::format("{}: {}; training shuffles them when it reads",
+    throw argument_error("order", fmt::format("{}: {}; leave it out, since training shuffles them",
                                               option_set("order", "shuffle"), kWhy));
   }
   if (options_.bad_samples != BadSamples::fail) {
@@ -249,7 +249,7 @@ std::unique_ptr<Source> KindConversion::open(const fs::path& path, const fs::pat
   std::optional<FileListing> listing = own_->list_files(arguments);
   if (!listing) {
     throw argument_error("by_files",
-                         fmt::format("'{}' is not converted by groups of files; leave {} out",
+                         fmt::format("'{}' cannot be converted by groups of files; leave {} out",
                                      kind_.name, option_name("by_files")));
   }
   const auto open_group = [this, arguments](const GroupOfFiles& group) {

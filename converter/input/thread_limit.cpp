@@ -39,9 +39,9 @@ void require_threads(int num_threads) {
   const int num_startable = num_startable_threads(num_threads);
   if (num_startable >= num_threads) return;
   throw Error(ErrorCode::io,
-              fmt::format("{} threads are wanted and the system lets {} be started; raise the "
-                          "limit on processes (ulimit -u, the container's) or on memory (ulimit "
-                          "-v), or give fewer {}",
+              fmt::format("{} threads are needed, but the system allows only {}; raise the "
+                          "limit on processes (ulimit -u, or of the container) or on memory "
+                          "(ulimit -v), or give fewer {}",
                           num_threads, num_startable, option_name("num_threads")),
               {.errno_value = EAGAIN});
 }

@@ -67,7 +67,7 @@ class Search {
     LookedAt top = look_at(place_, nullptr);
     const Listing listing = store_->list(place_, /*recursive=*/false);
     if (top.objects.empty() && listing.folders.empty()) {
-      throw error_at(Place(place_).shown(), ErrorCode::not_found, "there is nothing")
+      throw error_at(Place(place_).shown(), ErrorCode::not_found, "does not exist, or is empty")
           .with_subject(ErrorSubject::dataset)
           .with_remedy("give the folder of a data set, or of a split");
     }
@@ -170,9 +170,8 @@ class Search {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::invalid_argument) {
         throw;
       }
-      found_.notes.push_back(
-          fmt::format("{}: uploads that were not finished cannot be looked for: {}",
-                      Place(place_).shown(), error.message()));
+      found_.notes.push_back(fmt::format("{}: cannot look for unfinished uploads: {}",
+                                         Place(place_).shown(), error.message()));
       return;
     }
     for (const UnfinishedUpload& upload : uploads) {

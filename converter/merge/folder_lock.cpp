@@ -21,7 +21,7 @@ void FolderLocks::add(const fs::path& folder, Use use,
   FileLock lock(open_descriptor(folder, O_RDONLY | O_DIRECTORY));
   if (!lock.is_open()) {
     throw Error(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                "cannot be opened; give a data set folder, or make one of several with merge",
+                "cannot be opened; give the folder of a data set, or join several with merge",
                 {.path = folder.string(), .errno_value = errno});
   }
   ClaimFile claim;
@@ -37,7 +37,7 @@ void FolderLocks::add(const fs::path& folder, Use use,
       use == Use::read
           ? fmt::format("{} is changing this folder; wait for it{}",
                         in_use_by(hold.user, "another merge or append"), remedy_for(hold.user))
-          : fmt::format("{} is using this folder, which this one would change; wait for it{}",
+          : fmt::format("{} is using this folder, which this command would change; wait for it{}",
                         in_use_by(hold.user, "another merge, append or v1"),
                         remedy_for(hold.user)));
 }

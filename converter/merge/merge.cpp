@@ -162,8 +162,7 @@ ConvertSummary summarize(const std::vector<Manifest>& manifests,
 void require_folders(const fs::path& destination, const std::vector<fs::path>& sources) {
   const auto refuse = [](const fs::path& address, const char* remedy) {
     throw error_at(address, ErrorCode::unsupported,
-                   "data sets are joined by links of a disk, which a store does not have; {}",
-                   remedy);
+                   "data sets are joined by links on a disk, but a store has no links; {}", remedy);
   };
   constexpr const char* kRead =
       "read them as a chain, or join them in a folder and copy the result";
@@ -249,7 +248,7 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   const std::vector<PlannedSplit> splits = plan.splits();
   if (splits.empty()) {
     throw error_at(destination, ErrorCode::invalid_argument,
-                   "holds all shards of the sources already");
+                   "already contains all shards of the sources");
   }
 
   std::vector<Manifest> manifests;

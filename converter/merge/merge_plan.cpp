@@ -182,9 +182,9 @@ void require_apart(const SplitContents& added, const SplitContents& known,
   const std::string other = name_of(theirs, first->known->record);
   refuse_source(
       added.folder,
-      fmt::format("{} of its {} records {} in {} already, made from the same {}: the first is {}, "
-                  "which is {} there. {} writes their ids to a file, with which 'remove' removes "
-                  "them from this set; {} keeps them twice",
+      fmt::format("{} of its {} records {} already in {}, made from the same {}: the first is {} "
+                  "here and {} there; remove them from this data set ({} writes their ids to a "
+                  "file for 'remove'), or keep them twice with {}",
                   twins.size(), added.num_records, twins.size() == 1 ? "is" : "are", known.name,
                   added.has_files ? "files" : "values", name_of(mine, first->added->record), other,
                   option_name("duplicate_ids"), option_set("duplicates", "keep")));
@@ -262,7 +262,7 @@ void MergePlan::add_source(const fs::path& folder) {
     if (holds_shards(split, manifest)) {
       if (options_.note) {
         options_.note(
-            fmt::format("{}: the shards of split '{}' are in the destination already and left out",
+            fmt::format("{}: the shards of split '{}' are already in the destination and left out",
                         folder.string(), name));
       }
       continue;

@@ -22,11 +22,11 @@ using Names = std::vector<std::string>;
 
 std::string names_difference(const Names& mine, const Names& theirs, const char* what) {
   if (mine.size() != theirs.size()) {
-    return fmt::format("{} {} against {}", mine.size(), what, theirs.size());
+    return fmt::format("{} {} in one and {} in the other", mine.size(), what, theirs.size());
   }
   const auto [a, b] = std::ranges::mismatch(mine, theirs);
   if (a == mine.end()) return "";
-  return fmt::format("the {} number {} is '{}' against '{}'", what, a - mine.begin(), *a, *b);
+  return fmt::format("the {} differ at number {}: '{}' and '{}'", what, a - mine.begin(), *a, *b);
 }
 
 Names as_texts(const std::vector<ClassId>& ids) {
@@ -67,13 +67,12 @@ bool is_part(const SourceShards& source) {
 PartRange part_range(const SourceShards& part) {
   const auto found = part.manifest.options.find(kPart);
   if (found == part.manifest.options.end()) {
-    refuse_source(
-        part.folder,
-        "is not part of a conversion, but others are; merge those first, then merge the result");
+    refuse_source(part.folder,
+                  "is no part of a conversion, but others are; merge those first, then the result");
   }
   const std::optional<PartRange> range = parse_part_range(found->second);
   if (!range) {
-    refuse_source(part.folder, fmt::format("does not list its shards: '{}'", found->second));
+    refuse_source(part.folder, fmt::format("has no valid list of shards: '{}'", found->second));
   }
   return *range;
 }
@@ -98,7 +97,8 @@ std::string option_difference(const SourceShards& part, const SourceShards& firs
   for (const auto& [key, unused] : options) {
     const std::string mine = option_of(part, key);
     const std::string theirs = option_of(first, key);
-    if (mine != theirs) return fmt::format("{} is '{}' against '{}'", key, mine, theirs);
+    if (mine == theirs) continue;
+    return fmt::format("the option {} is '{}' in one and '{}' in the other", key, mine, theirs);
   }
   return {};
 }
@@ -176,10 +176,10 @@ std::vector<std::string> splits_to_join(const fs::path& folder) {
   }
   for (const std::string& split : splits) {
     if (!fs::exists(folder / split / kManifestFile)) {
-      refuse_source(
-          folder, fmt::format("split '{}' is of FFRecord v1, whose files cannot be joined; convert "
-                              "them with 'ffconvert v1' first",
-                              split));
+      refuse_source(folder,
+                    fmt::format("split '{}' has FFRecord v1 files, which cannot be joined; convert "
+                                "them with 'ffconvert v1' first",
+                                split));
     }
   }
   return splits;
@@ -213,8 +213,8 @@ void require_same_meaning(const PlannedSplit& split, const Manifest& manifest,
     const std::string mine = value(manifest);
     const std::string theirs = value(split.manifest);
     if (mine == theirs) continue;
-    refuse_source(folder, fmt::format("the {} of split '{}' are others: {} is {} against {}; "
-                                      "convert one of them again",
+    refuse_source(folder, fmt::format("the {} of split '{}' differ: {} is {} in one and {} in "
+                                      "the other; convert one of them again",
                                       rule->what, split.name, key, mine, theirs));
   }
 }
@@ -239,7 +239,7 @@ void require_new_records(PlannedSplit& split, const Manifest& manifest, const fs
     const int64_t num_shared = num_shared_shards(other, manifest.shards);
     if (num_shared > 0) {
       refuse_source(folder,
-                    fmt::format("{} of its {} shards of split '{}' are those of {}: their records "
+                    fmt::format("{} of its {} shards of split '{}' are also in {}: their records "
                                 "would be in the result twice",
                                 num_shared, manifest.shards.size(), split.name, name));
     }
@@ -283,7 +283,7 @@ void join_parts(PlannedSplit& split) {
   const auto require_up_to = [&](int64_t begin) {
     if (begin > next) {
       refuse_source(first.folder,
-                    fmt::format("{} {} to {} of split '{}' are missing: give all parts of "
+                    fmt::format("{} {} to {} of split '{}' are missing; give all parts of "
                                 "the conversion",
                                 part_range(first).noun(), next, begin - 1, split.name));
     }
@@ -292,7 +292,7 @@ void join_parts(PlannedSplit& split) {
     require_same_conversion(part, first);
     const PartRange range = part_range(part);
     require_up_to(range.begin_shard);
-    if (range.begin_shard < next) refuse_source(part.folder, "is a part that is given twice");
+    if (range.begin_shard < next) refuse_source(part.folder, "is a part that appears twice");
     next = range.end_shard;
   }
   require_up_to(part_range(first).num_shards);

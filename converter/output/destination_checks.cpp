@@ -29,8 +29,8 @@ fs::path comparable(const fs::path& path) {
 
 Error not_enough_memory(const fs::path& place) {
   return error_at(place, ErrorCode::io, "there is not enough memory")
-      .with_remedy(fmt::format("raise the limit on it (ulimit -v, the container's), or give "
-                               "fewer {}",
+      .with_remedy(fmt::format("raise the limit on memory (ulimit -v, or of the container), or "
+                               "give fewer {}",
                                option_name("num_threads")));
 }
 
@@ -59,7 +59,7 @@ void require_free_space(int64_t num_bytes, const fs::path& folder) {
   const int64_t num_free = free_space(folder);
   if (num_bytes > num_free) {
     throw error_at(folder, ErrorCode::io,
-                   "the disk is too small: {} MB are needed and {} MB are free; free some "
+                   "the disk is too small: {} MB are needed, but only {} MB are free; free some "
                    "space or give a folder on another disk",
                    num_bytes / 1'000'000, num_free / 1'000'000);
   }
@@ -83,7 +83,7 @@ Error current_error(const fs::path& place) {
       return io_error_at(place, error.what(), is_errno ? error.code().value() : 0);
     }
     return io_error_at(place, "a thread cannot be started", error.code().value())
-        .with_remedy(fmt::format("raise the limit on processes (ulimit -u, the container's) or "
+        .with_remedy(fmt::format("raise the limit on processes (ulimit -u, or of the container) or "
                                  "on memory (ulimit -v), or give fewer {}",
                                  option_name("num_threads")));
   } catch (const std::bad_alloc&) {
@@ -100,7 +100,7 @@ Error after_removal(const Error& error) {
   if (remedy.empty()) return error;
   const bool is_too_large = error.context().errno_value == EFBIG;
   return error.with_remedy(fmt::format(
-      "what was written has been removed: {} or give {}", remedy,
+      "the files written so far were removed: {} or give {}", remedy,
       is_too_large ? "a smaller " + option_name("shard_size") : std::string("another folder")));
 }
 

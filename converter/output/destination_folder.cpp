@@ -137,7 +137,7 @@ class DestinationFolder : public Destination {
     const int error = errno;
     if (claim_.note && !std::exchange(has_noted_fsync_, true)) {
       claim_.note(
-          fmt::format("{}: its file system has no fsync ({}), so a power cut may destroy files "
+          fmt::format("{}: its file system has no fsync ({}), so a power failure may destroy files "
                       "that were reported as finished",
                       folder_.string(), std::strerror(error)));
     }
@@ -278,7 +278,7 @@ class DestinationFolder : public Destination {
     throw Error(
         ErrorCode::unsupported,
         fmt::format(
-            "its file system cannot rename {}, but ffkit renames them when they are complete",
+            "the file system cannot rename {}, but ffkit renames them when they are complete",
             is_of_folders ? "folders" : "files"),
         {.path = folder_.string(),
          .errno_value = error,

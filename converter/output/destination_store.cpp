@@ -141,7 +141,7 @@ class DestinationStore : public Destination {
       set_plan("");  // what the marker was a plan of is gone
       remove(there);
     } else if (!write_object_once(folder_ / kUnfinishedMarker, text_of_marker(""))) {
-      refuse("another program began to write to it at the same time; give another folder");
+      refuse("another program started to write to it at the same time; give another folder");
     }
   }
 

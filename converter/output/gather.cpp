@@ -111,7 +111,7 @@ struct GatheredSample {
 };
 
 [[noreturn]] void changed(const fs::path& path) {
-  throw error_at(path, ErrorCode::corrupt, "was changed or damaged since it was written")
+  throw error_at(path, ErrorCode::corrupt, "was changed or damaged after it was written")
       .with_subject(ErrorSubject::destination)
       .with_remedy(fmt::format("run without {} to start over", option_on("resume")));
 }

@@ -77,8 +77,8 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
   const std::string in_order = option_set("order", "sequential");
   if (Place(folder).is_in_store()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("split '{}' is shuffled, but its samples can only be read in their "
-                            "order, through temporary files, for which a store has no place; "
+                fmt::format("split '{}' is shuffled, but its samples can only be read in order, "
+                            "and a store cannot hold the temporary files that this needs; "
                             "convert to a folder and copy the result, or keep the order with {}",
                             plan.manifest.split, in_order),
                 {.path = folder.string(), .subject = ErrorSubject::destination});
@@ -86,15 +86,14 @@ bool must_gather(const Source& source, const SplitPlan& plan, std::span<const Pa
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {
     throw error_at(folder, ErrorCode::io,
-                   "split '{}' is shuffled through temporary files, which take {} MB for "
-                   "a while with its shards, and {} MB are free; make room, or keep the "
+                   "shuffling split '{}' needs {} MB for shards and temporary files, but "
+                   "only {} MB are free; free some space, or keep the "
                    "order with {}",
                    plan.manifest.split, needed / 1'000'000, num_free / 1'000'000, in_order)
         .with_subject(ErrorSubject::destination);
   }
-  note(options,
-       fmt::format("{}: read once, front to back, and shuffled through files beside the shards",
-                   plan.manifest.split));
+  note(options, fmt::format("{}: read once, front to back, and shuffled in files beside the shards",
+                            plan.manifest.split));
   return true;
 }
 
@@ -109,25 +108,24 @@ bool reads_by_gathering(const Source& source, const SplitPlan& plan,
   if (!dislikes_scattered_reads(source, plan.split, units)) return false;
   if (Place(folder).is_in_store()) {
     note(options,
-         fmt::format("{}: scattered reads are slow on the disk of {}, but a store has no place for "
-                     "the files through which it would be read once; it is read in place",
+         fmt::format("{}: random reads are slow on the disk of {}, but reading it in order needs "
+                     "temporary files, which a store cannot hold; it is read at random",
                      plan.manifest.split, source.archive(plan.split).string()));
     return false;
   }
   const int64_t needed = 2 * bytes_of(plan, units);
   if (const int64_t num_free = free_space(folder); needed > num_free) {
     note(options,
-         fmt::format("{}: scattered reads are slow on the disk of {}, but reading it once would "
-                     "take {} MB for a while and {} MB are free; it is read in place",
+         fmt::format("{}: random reads are slow on the disk of {}, but reading it in order needs "
+                     "{} MB of temporary files and only {} MB are free; it is read at random",
                      plan.manifest.split, source.archive(plan.split).string(), needed / 1'000'000,
                      num_free / 1'000'000));
     return false;
   }
-  note(
-      options,
-      fmt::format("{}: scattered reads are slow on the disk of {}; it is read once, front to back, "
-                  "through files beside the shards",
-                  plan.manifest.split, source.archive(plan.split).string()));
+  note(options,
+       fmt::format("{}: random reads are slow on the disk of {}; it is read once, front to back, "
+                   "with temporary files beside the shards",
+                   plan.manifest.split, source.archive(plan.split).string()));
   return true;
 }
 

@@ -64,7 +64,7 @@ bool SplitWriter::take_over(int64_t shard) {
   if (facts.uuid != plan_.uuid(shard)) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("belongs to another conversion; give the options it was begun with, or {}",
+        fmt::format("belongs to another conversion; give the options it was started with, or {}",
                     start_over),
         place);
   }

@@ -112,7 +112,7 @@ bool stands_still(const fs::path& path, const std::string& text, const std::stri
                   const std::function<void()>& poll) {
   const StoreClaim::Pace pace = StoreClaim::pace();
   if (note) {
-    note(fmt::format("{}: {} was writing to it; watching for {} s whether it still does",
+    note(fmt::format("{}: {} was writing to it; waiting {} s to see if it still writes",
                      Place(path.parent_path()).shown(), who,
                      static_cast<double>(pace.patience.count()) / 1000));
   }
@@ -213,13 +213,13 @@ void StoreClaim::require_held() {
       list_claim_numbers(folder_).empty()) {
     throw error_at(
         folder_, ErrorCode::invalid_argument,
-        "the store does not keep names with two slashes in a row, as '{}' has; write the "
-        "address with one",
+        "the store does not keep two slashes in a row, as in '{}'; write the address with "
+        "one slash",
         shown_address(address));
   }
   throw error_at(folder_, ErrorCode::invalid_argument,
                  "{} has taken over, because this process did not answer for {} s; wait for it. "
-                 "What both wrote of the same conversion is the same",
+                 "If both run the same conversion, they write the same files",
                  who, static_cast<double>(pace().patience.count()) / 1000);
 }
 

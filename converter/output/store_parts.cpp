@@ -94,8 +94,8 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
   if (has_marker) {
     if (read_unfinished_marker(data_set).kind == kParts) return;
     throw error_at(data_set, ErrorCode::invalid_argument,
-                   "holds an unfinished data set that is not made in parts; finish it, remove it "
-                   "or give another folder");
+                   "contains an unfinished data set that is not made in parts; finish it, remove "
+                   "it or give another folder");
   }
   const auto is_part = [](const std::string& folder) {
     return name_behind_slash(folder).starts_with(kPartPrefix);
@@ -110,9 +110,9 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
   // Parts whose marker somebody has removed.
   if (splits.empty() && std::ranges::any_of(there.folders, is_part)) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
-                 splits.empty() ? "the folder is not empty; give a new or an empty one"
-                                : fmt::format("already holds a data set (split '{}'); remove it or "
-                                              "give another folder",
+                 splits.empty() ? "the folder is not empty; give a new or an empty folder"
+                                : fmt::format("already contains a data set (split '{}'); remove it "
+                                              "or give another folder",
                                               splits.front()));
 }
 
@@ -125,8 +125,8 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   const UnfinishedMarker found = read_unfinished_marker(data_set);
   if (found.kind == marker.kind && found.plan == marker.plan) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
-                 "holds parts of another conversion: the source, an option or the number of parts "
-                 "differs; give those of the other parts, or another folder");
+                 "contains parts of another conversion: the source, an option or the number of "
+                 "parts differs; give the values of the other parts, or another folder");
 }
 
 bool has_parts(const fs::path& data_set) {
@@ -158,12 +158,12 @@ fs::path place_of_part(const fs::path& destination, const ConvertOptions& option
   throw argument_error(
       "part",
       fmt::format(
-          "{} holds parts of a conversion, such as {}, {}; give the number of the part, as "
-          "{}, or another folder",
+          "{} contains parts of a conversion, such as {}, {}; give the number of the part "
+          "({}), or another folder",
           destination.string(), folder,
           part.found_by.empty()
               ? std::string("but this command would make the whole data set")
-              : fmt::format("but by {} this is process 1 of 1, which would make the whole data set",
+              : fmt::format("but {} says process 1 of 1, which would make the whole data set",
                             part.found_by),
           option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
 }
@@ -184,8 +184,8 @@ int64_t num_parts(const fs::path& data_set) {
   for (const std::string& folder : folders) {
     if (count_of(folder) == count) continue;
     throw error_at(data_set, ErrorCode::invalid_argument,
-                   "holds parts of different conversions, such as {} and {}; remove those that do "
-                   "not belong to it",
+                   "contains parts of different conversions, such as {} and {}; remove the parts "
+                   "of the wrong one",
                    folders.front(), folder);
   }
   return count;

@@ -29,7 +29,7 @@ inline constexpr const char* kFinishedPart = "finished part";
 
 // Of the shards in a part's manifest.
 inline constexpr ShardsToldBy kByParts{.who = "the manifest of its part",
-                                       .remedy = "make the part again that has it"};
+                                       .remedy = "make this part again"};
 
 std::filesystem::path folder_of_part(const std::filesystem::path& data_set,
                                      const ConvertPart& part);

@@ -37,7 +37,7 @@ std::vector<std::string> names_in(std::string_view list) {
     const auto last = whole_number(to);
     if (!first || !last) refuse_list(list, "is not a range of numbers");
     if (*last < *first) refuse_list(list, "counts backwards");
-    if (*last - *first >= static_cast<int64_t>(kMostNames)) refuse_list(list, "is too long");
+    if (*last - *first >= static_cast<int64_t>(kMostNames)) refuse_list(list, "has too many names");
     const bool has_zeros = (from.size() > 1 && from.front() == '0') || from.size() == to.size();
     const size_t width = has_zeros ? std::max(from.size(), to.size()) : 0;
     for (int64_t i = *first; i <= *last; ++i) names.push_back(fmt::format("{:0{}}", i, width));
@@ -68,7 +68,7 @@ void expand(const std::string& text, std::vector<fs::path>& all) {
   if (!list) {
     if (all.size() >= kMostNames) {
       throw Error(ErrorCode::invalid_argument, "the list has more than a million names",
-                  {.subject = ErrorSubject::source, .remedy = "give a shorter one"});
+                  {.subject = ErrorSubject::source, .remedy = "give a shorter list"});
     }
     all.push_back(Place(text).path());
     return;

@@ -114,7 +114,7 @@ void ObjectFile::read_at(int64_t offset, std::span<std::byte> out) const {
   if (out.empty()) return;
   if (offset + std::ssize(out) > listed_.num_bytes) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("the object has {} bytes, but more should be read", listed_.num_bytes),
+                fmt::format("the object has only {} bytes, fewer than expected", listed_.num_bytes),
                 {.path = shown_address(address_), .offset = offset});
   }
   announce_what_follows(offset, std::ssize(out));

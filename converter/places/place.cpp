@@ -43,14 +43,13 @@ FolderPointer list_folder_of_store(const std::string& folder) {
     listing = store_of(folder)->list(folder, /*recursive=*/false);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(
-        ErrorCode::unsupported,
-        "is not a file of the web server, and a web server has no lists of its files, so it "
-        "cannot be read as a folder",
-        {.path = shown_address(folder),
-         .subject = ErrorSubject::source,
-         .remedy = "check the name of the file, or copy the folder to a store or a disk "
-                   "and give that"});
+    throw Error(ErrorCode::unsupported,
+                "the web server has no such file, and it cannot be read as a folder, because a web "
+                "server does not list its files",
+                {.path = shown_address(folder),
+                 .subject = ErrorSubject::source,
+                 .remedy = "check the name of the file, or copy the folder to a store or a disk "
+                           "and give the copy"});
   }
   auto found = std::make_shared<ListedFolder>();
   auto entries = std::make_shared<std::vector<FolderEntry>>();

@@ -188,15 +188,15 @@ class Choice {
     if (source_.has_record_references()) {
       throw argument_error("only",
                            "records of this source refer to each other by number, so none can be "
-                           "left out: convert without " +
+                           "left out; convert without " +
                                option_name("only"));
     }
     for (size_t split = 0; split < source_.splits().size(); ++split) {
       if (id_field(source_.split_schema(split))) return;
     }
     throw argument_error(
-        "only", fmt::format("{}: the records of this source have no ids, which is a field 'id' of "
-                            "text or whole numbers; its fields are {}",
+        "only", fmt::format("{}: the records of this source have no field 'id' with texts or whole "
+                            "numbers; the fields are {}",
                             option_name("only"), fields_of_schema()));
   }
 
@@ -214,7 +214,7 @@ class Choice {
     std::vector<int64_t> all(static_cast<size_t>(info.num_samples));
     std::iota(all.begin(), all.end(), int64_t{0});
     if (!field) {
-      note(fmt::format("split '{}' has no ids, and is taken whole", info.name));
+      note(fmt::format("split '{}' has no ids, so all of its samples are taken", info.name));
       return all;
     }
     std::vector<int64_t> taken;
@@ -229,7 +229,7 @@ class Choice {
       }
     }
     if (unlisted.empty()) return taken;
-    note(fmt::format("split '{}': {} of {} samples are read once before, for their ids", info.name,
+    note(fmt::format("split '{}': {} of {} samples are first read once to get their ids", info.name,
                      unlisted.size(), info.num_samples));
     read_ids(split, unlisted, *field, taken);
     std::ranges::sort(taken);
@@ -290,8 +290,8 @@ class Choice {
                  });
     if (sink.num_bad == 0) return;
     note(
-        fmt::format("warning: split '{}': {} of {} samples cannot be read, so nothing tells their "
-                    "ids, and they are left out: {}",
+        fmt::format("warning: split '{}': {} of {} samples cannot be read, so their ids are "
+                    "unknown, and they are left out: {}",
                     info.name, sink.num_bad, info.num_samples, sink.first_error));
   }
 
@@ -306,22 +306,22 @@ class Choice {
     });
     const std::vector<std::string_view> ids(list_.ids.begin(), list_.ids.end());
     std::string message =
-        fmt::format("{}: none of {} is that of a sample: {}", list_.name,
-                    ids.size() == 1 ? "1 id" : fmt::format("{} ids", ids.size()), some_ids(ids));
+        fmt::format("{}: no sample has {} {}: {}", list_.name, ids.size() == 1 ? "the" : "any of",
+                    ids.size() == 1 ? "id" : fmt::format("{} ids", ids.size()), some_ids(ids));
     if (!example_.empty()) {
       const std::string_view example = example_;
-      message += fmt::format("; an id of this source is {}", some_ids(std::span(&example, 1)));
+      message += fmt::format(", but an id of this source is {}", some_ids(std::span(&example, 1)));
     }
-    if (are_numbers) message += "; are these record numbers?";
+    if (are_numbers) message += "; give ids, not record numbers";
     throw argument_error("only", message);
   }
 
   void note_found(const std::vector<std::string>& left_out) const {
-    std::string sentence = fmt::format("{}: taken are the samples with these ids: {}", list_.name,
+    std::string sentence = fmt::format("{}: the samples with these ids are taken: {}", list_.name,
                                        fmt::join(taken_, ", "));
     if (!left_out.empty()) {
       sentence +=
-          fmt::format("; {} {} none of them, and {} left out", fmt::join(left_out, ", "),
+          fmt::format("; {} {} none of these ids, so {} left out", fmt::join(left_out, ", "),
                       left_out.size() == 1 ? "has" : "have", left_out.size() == 1 ? "is" : "are");
     }
     note(sentence);
@@ -335,14 +335,14 @@ class Choice {
       num_sharing += num_samples_[i];
     }
     if (!missing.empty()) {
-      note(fmt::format("warning: {}: {} of {} ids {} of no sample: {}", list_.name, missing.size(),
-                       list_.ids.size(), missing.size() == 1 ? "is that" : "are those",
+      note(fmt::format("warning: {}: {} of {} ids {} to no sample: {}", list_.name, missing.size(),
+                       list_.ids.size(), missing.size() == 1 ? "belongs" : "belong",
                        some_ids(missing)));
     }
     if (!shared.empty()) {
       note(fmt::format(
-          "warning: {}: {} of {} ids {} of several samples, {} in all, which are all taken: {}",
-          list_.name, shared.size(), list_.ids.size(), shared.size() == 1 ? "is that" : "are those",
+          "warning: {}: {} of {} ids {} to several samples; all {} samples are taken: {}",
+          list_.name, shared.size(), list_.ids.size(), shared.size() == 1 ? "belongs" : "belong",
           num_sharing, some_ids(shared)));
     }
   }
@@ -387,7 +387,7 @@ std::vector<std::string> ids_in_file(const fs::path& path, IdList& list) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!is_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is not UTF-8 text; it must have one id on each line");
+                       "is not UTF-8 text; give a text file with one id on each line");
   }
   return lines_of(text, list);
 }
@@ -400,10 +400,9 @@ void sort_ids(IdList& list) {
     if (repeated.empty() || repeated.back() != list.ids[i]) repeated.emplace_back(list.ids[i]);
   }
   if (!repeated.empty()) {
-    add_note(
-        list.notes, list.name, "{} more than once, and {}: {}",
-        repeated.size() == 1 ? "1 id is there" : fmt::format("{} ids are there", repeated.size()),
-        repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated));
+    add_note(list.notes, list.name, "{} more than once, and {}: {}",
+             repeated.size() == 1 ? "1 id appears" : fmt::format("{} ids appear", repeated.size()),
+             repeated.size() == 1 ? "counts once" : "count once", some_ids(repeated));
   }
   list.ids.erase(std::unique(list.ids.begin(), list.ids.end()), list.ids.end());
 }
@@ -433,7 +432,7 @@ IdList read_ids(const fs::path& file, const std::optional<std::vector<std::strin
   IdList list{.name = given ? "the ids given" : shown_place(file)};
   list.ids = given ? *given : ids_in_file(file, list);
   if (list.ids.empty()) {
-    throw argument_error(option, list.name + ": there are no ids; name at least one sample");
+    throw argument_error(option, list.name + ": there are no ids; give at least one id");
   }
   sort_ids(list);
   return list;

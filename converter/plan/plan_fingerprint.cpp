@@ -27,9 +27,9 @@ constexpr std::array<std::array<const char*, 2>, 7> kAspects = {
      {"names", "the names, number or order of the samples of split '{}'"},
      {"sizes", "the sizes of the files of split '{}'"},
      {"contents", "the labels or annotations of split '{}'"},
-     {"times", "the times of modification of the files of split '{}'"},
-     {"dictionary", "the zstd dictionary of split '{}', and so its first samples"},
-     {"shards", "the samples in each shard of split '{}', and so their encoded sizes"}}};
+     {"times", "the modification times of the files of split '{}'"},
+     {"dictionary", "the zstd dictionary of split '{}' (its first samples differ)"},
+     {"shards", "the samples in each shard of split '{}' (encoded sizes differ)"}}};
 constexpr size_t kMaxNamed = 3;                    // differences
 constexpr size_t kMaxDescriptionBytes = 32 << 10;  // destinations read markers of 64 KiB
 constexpr size_t kMaxWordBytes = 100;  // of an option or a fact; of a longer one, its hash is told
@@ -180,7 +180,7 @@ class Comparison {
  private:
   void add(const std::string& what, const Json& then, const Json& now) {
     differences_.push_back(fmt::format(
-        "{} ({} then, {} now)", what, then.is_null() ? "none" : "'" + then.get<std::string>() + "'",
+        "{} (was {}, now {})", what, then.is_null() ? "none" : "'" + then.get<std::string>() + "'",
         now.is_null() ? "none" : "'" + now.get<std::string>() + "'"));
   }
 
@@ -205,8 +205,8 @@ class Comparison {
     all.update(planned);
     for (const auto& [name, unused] : all.items()) {
       if (!found.contains(name) || !planned.contains(name)) {
-        differences_.push_back(fmt::format("split '{}', which is {}", name,
-                                           found.contains(name) ? "not there now" : "new"));
+        differences_.push_back(fmt::format("split '{}', which {}", name,
+                                           found.contains(name) ? "is missing now" : "is new"));
         continue;
       }
       compare_split(name, found.at(name), planned.at(name));
@@ -337,7 +337,7 @@ std::optional<PartRange> parse_part_range(std::string_view text) {
 void note_found_part(const ConvertOptions& options) {
   const ConvertPart& part = options.part;
   if (part.found_by.empty() || !options.note) return;
-  options.note(fmt::format("part {} of {}, by {}", part.index, part.count, part.found_by));
+  options.note(fmt::format("part {} of {}, from {}", part.index, part.count, part.found_by));
 }
 
 }  // namespace ffkit

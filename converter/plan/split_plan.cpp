@@ -130,7 +130,7 @@ void require_split_names(const Source& source) {
   std::set<std::string> names;
   for (const SourceSplit& split : source.splits()) {
     std::string fault = fault_of_split_name(split.name);
-    if (!names.insert(split.name).second) fault = "is also that of another split";
+    if (!names.insert(split.name).second) fault = "is also the name of another split";
     if (fault.empty()) continue;
     throw error_of(
         ErrorCode::invalid_argument,
@@ -360,8 +360,8 @@ std::optional<Error> keep_plans_with_shards(std::vector<SplitPlan>& plans,
                   "part {}/{} has nothing to do: no split has more than {} {}{}", part.index,
                   part.count, most_shards, are_groups ? "group" : "shard",
                   most_shards == 1 ? "" : "s")
-      .with_remedy(are_groups ? "take fewer parts, or groups of fewer files"
-                              : "take fewer parts, or a smaller shard size");
+      .with_remedy(are_groups ? "use fewer parts, or groups of fewer files"
+                              : "use fewer parts, or a smaller shard size");
 }
 
 std::vector<SplitPlan> plan_splits(const Source& source, const ConvertOptions& options) {
@@ -419,8 +419,8 @@ std::vector<SplitPlan> plan_groups(const Source& source, const ConvertOptions& o
   const GroupedSource* const grouped = as_grouped(source);
   if (grouped == nullptr) {
     if (!options.by_files) return plans;
-    throw argument_error("by_files", fmt::format("{}: this source does not list files that can be "
-                                                 "converted group by group; leave it out",
+    throw argument_error("by_files", fmt::format("{}: this source cannot be converted by groups of "
+                                                 "files; leave the option out",
                                                  option_name("by_files")));
   }
   for (size_t split = 0; split < grouped->num_splits_of_files(); ++split) {
@@ -449,8 +449,8 @@ SplitPlan plan_group(const Source& source, const SplitPlan& files, int64_t group
   if (plan.num_shards() > kShardsOfGroup) {
     throw error_of(
         ErrorCode::unsupported,
-        "a group of {} files would have {} shards, and may have {}; give fewer files to a "
-        "group with {}, or take larger shards",
+        "a group of {} files would have {} shards, but at most {} are allowed; make smaller "
+        "groups with {}, or use larger shards",
         files.samples(group).size(), plan.num_shards(), kShardsOfGroup, option_name("by_files"));
   }
   plan.begin_shard = plan.base;

@@ -27,8 +27,8 @@ namespace ffkit {
 
 void describe(RemoveOptions& options, OptionTable& table) {
   table.add("ids", options.ids_file,
-            "The records that are removed: a text file with one id on each line, as the field 'id' "
-            "of the records has them");
+            "The records to remove: a text file with one id on each line; ids are values of the "
+            "field 'id'");
 }
 
 namespace {
@@ -63,12 +63,12 @@ std::optional<std::vector<std::string>> ids_of(const Dataset& dataset) {
 
 void require_removable(const Manifest& manifest, const fs::path& folder) {
   if (manifest.options.contains(kPart)) {
-    refuse_source(folder, "is a part of a conversion: join all parts by merge, then remove");
+    refuse_source(folder, "is a part of a conversion; join all parts with merge, then remove");
   }
   if (manifest.options.contains(kReferences)) {
     refuse_source(folder,
                   "its records refer to each other by number, and a merge would change the "
-                  "numbers: convert the data again without these samples");
+                  "numbers; convert the data again without these samples");
   }
 }
 
@@ -157,8 +157,8 @@ void remove_old_shards(const ChangedSplit& split, const RemoveOptions& options) 
   sync_folder(split.folder);
   if (num_linked > 0 && options.note) {
     options.note(fmt::format(
-        "{}: {} of the shards that are removed have other names, in other data sets that were "
-        "joined by links: these still have the records",
+        "{}: {} of the removed shards are also in other data sets, which were joined by links; "
+        "those data sets still have the records",
         split.folder.string(), num_linked));
   }
 }
@@ -212,7 +212,7 @@ class Removal {
       }
     }
     if (!has_ids) {
-      refuse_source(data_, "its records have no field 'id' with texts, which name them");
+      refuse_source(data_, "its records have no field 'id' with texts");
     }
     RemoveSummary summary;
     for (size_t i = 0; i < ids_.ids.size(); ++i) {
@@ -221,14 +221,14 @@ class Removal {
     if (splits_.empty() && num_left_over == 0) {
       const std::vector<std::string_view> missing(summary.not_found.begin(),
                                                   summary.not_found.end());
-      throw error_at(data_, ErrorCode::not_found, "no record has one of the ids {}",
+      throw error_at(data_, ErrorCode::not_found, "no record has any of the ids {}",
                      some_ids(missing));
     }
     replace();
     clear_report(data_ / kReportFile, ids_);
     if (num_left_over > 0 && options_.note) {
-      options_.note(fmt::format("{}: {} {} of a call that was stopped removed", data_.string(),
-                                num_left_over, num_left_over == 1 ? "file is" : "files are"));
+      options_.note(fmt::format("{}: removed {} {} of an interrupted run", data_.string(),
+                                num_left_over, num_left_over == 1 ? "file" : "files"));
     }
     for (const ChangedSplit& split : splits_) {
       summary.splits.push_back(summary_of(split.manifest));
@@ -253,7 +253,7 @@ class Removal {
     require_removable(split.dataset.manifest(), folder);
     if (split.num_going == split.dataset.num_records()) {
       refuse_source(folder,
-                    "all of its records would be removed, but a split needs at least one: remove "
+                    "all of its records would be removed, but a split needs at least one; remove "
                     "the folder instead");
     }
     splits_.push_back(std::move(split));
@@ -285,7 +285,7 @@ class Removal {
 RemoveSummary remove(const fs::path& data, const RemoveOptions& options) {
   if (const Place place(data); place.is_in_store()) {
     throw error_at(place.path(), ErrorCode::unsupported,
-                   "the objects of a store are not changed in place: copy the data set to a "
+                   "the objects of a store cannot be changed in place; copy the data set to a "
                    "folder, remove the records there, copy it to another place of the store, and "
                    "delete the old one with the store's own tools");
   }

@@ -60,7 +60,7 @@ void SampleQueue::require_this_process(const std::filesystem::path& folder) cons
   if (is_of_this_process()) return;
   throw error_at(
       folder, ErrorCode::invalid_argument,
-      "this process was forked off the one that writes the data set; write from that one");
+      "this process was forked from the one that writes the data set; write from that process");
 }
 
 void SampleQueue::stop() {
@@ -194,7 +194,7 @@ void validate(const SampleWriterOptions& options) {
   validate(as_convert_options(options));
   if (!options.class_names.empty() && options.class_names.size() != options.classes.size()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there are {} readable names for {} classes; give one for each, or none",
+                   "there are {} readable names for {} classes; give one for each class, or none",
                    options.class_names.size(), options.classes.size());
   }
 }
@@ -204,8 +204,8 @@ void require_valid_split(const std::string& split, const Schema& schema,
   validate(options);
   validate(schema);
   if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
-    throw error_of(ErrorCode::invalid_argument, "a split cannot be called '{}', which {}", split,
-                   fault);
+    throw error_of(ErrorCode::invalid_argument, "a split cannot have the name '{}', which {}",
+                   split, fault);
   }
   static_cast<void>(RecordCompressor({.level = options.zstd_level}));
 }

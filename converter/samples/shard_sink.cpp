@@ -25,8 +25,8 @@ namespace ffkit {
 namespace {
 
 constexpr ShardsToldBy kByTasks{
-    .who = "what its task has described",
-    .remedy = "do all machines see this folder, and is it no longer another's?",
+    .who = "the description of its task",
+    .remedy = "check that all machines see this folder and that no other job uses it",
     .subject = ErrorSubject::destination};
 
 // What attempts that do not count have left.
@@ -54,7 +54,7 @@ std::vector<TaskDescription> tasks_of(const std::vector<std::string>& descriptio
     TaskDescription described = parse_task_description(text);
     if (described.job != job) {
       throw error_of(ErrorCode::invalid_argument,
-                     "task {} was written by the job {}, and this is the job {}", described.task,
+                     "task {} was written by the job {}, but this is the job {}", described.task,
                      described.job, job);
     }
     const int64_t task = described.task;
@@ -63,10 +63,10 @@ std::vector<TaskDescription> tasks_of(const std::vector<std::string>& descriptio
   for (int64_t task = 0; task < num_tasks; ++task) {
     if (tasks.contains(task)) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "task {} of {} is missing: its description is not there", task, num_tasks);
+                   "task {} of {} is missing: its description was not given", task, num_tasks);
   }
   if (num_tasks >= 0 && !tasks.empty() && tasks.rbegin()->first >= num_tasks) {
-    throw error_of(ErrorCode::invalid_argument, "there is a task {}, and there should be {}",
+    throw error_of(ErrorCode::invalid_argument, "there is a task {}, but {} tasks are expected",
                    tasks.rbegin()->first, num_tasks);
   }
   std::vector<TaskDescription> ordered;
@@ -81,7 +81,7 @@ void require_same_options(const TaskDescription& task, const Manifest& manifest)
     const auto found = task.manifest.options.find(name);
     if (found != task.manifest.options.end() && found->second == value) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "task {} was written with another {} than the sink's, which is {}", task.task,
+                   "task {} was written with another {} than the sink, which has {}", task.task,
                    name, value);
   }
 }
@@ -122,8 +122,8 @@ constexpr int64_t kMaxShardsOfTask = 100'000;
 
 void require_task(int64_t task) {
   if (task >= 0 && task <= kMaxTask) return;
-  throw error_of(ErrorCode::invalid_argument, "a task has a number from 0 to {}, not {}", kMaxTask,
-                 task);
+  throw error_of(ErrorCode::invalid_argument, "the number of a task must be 0 to {}, not {}",
+                 kMaxTask, task);
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ struct ShardSink::Impl {
   SplitSummary finished_before(const Manifest& manifest) const {
     const Manifest there = read_manifest(folder() / kManifestFile);
     if (has_same_shards(there, manifest)) return summary_of(there);
-    throw error_at(folder(), ErrorCode::invalid_argument, "is a finished split of other tasks");
+    throw error_at(folder(), ErrorCode::invalid_argument, "is a finished split with other tasks");
   }
 };
 

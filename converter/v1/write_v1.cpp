@@ -69,8 +69,8 @@ class V1Payloads {
     if (content_ == V1Content::imagenet) {
       if (!fits_imagenet(schema_, field)) {
         throw error_of(ErrorCode::invalid_argument,
-                       "ImageNet's payload needs {} and an integer field 'label'; give {} to write "
-                       "one field's bytes",
+                       "the payload 'imagenet' needs {} and an integer field 'label'; give {} to "
+                       "write the bytes of one field",
                        field.empty() ? "a field of pictures"
                                      : fmt::format("a field '{}' of pictures or bytes", field),
                        option_set("payload", "raw"));
@@ -83,7 +83,7 @@ class V1Payloads {
       data_ = *found;
     } else {
       throw Error(ErrorCode::invalid_argument,
-                  "there is no field of pictures or bytes; name the field to write with " +
+                  "has no field of pictures or bytes; name the field to write with " +
                       option_name("field"));
     }
   }
@@ -300,7 +300,7 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "is a second split called '{}'; write them separately", name);
+                     "is a second split with the name '{}'; write the splits separately", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
@@ -315,7 +315,7 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
       throw error.within({.path = split.path().string()});
     }
     if (!left_out.empty() && options.note) {
-      options.note(fmt::format("{}: FFRecord v1 has no fields; left out: {}", name,
+      options.note(fmt::format("{}: FFRecord v1 has no fields, so these are left out: {}", name,
                                fmt::join(left_out, ", ")));
     }
   }
@@ -345,9 +345,9 @@ void write_meta(const fs::path& path, const std::vector<std::string>& classes,
 void require_folder(const fs::path& destination) {
   if (!Place(destination).is_in_store()) return;
   throw error_at(destination, ErrorCode::unsupported,
-                 "FFRecord v1 can only be written to folders of this machine, because the header "
-                 "of a part is written after its records, and objects of a store cannot be "
-                 "changed; give a folder and copy the result");
+                 "FFRecord v1 needs a folder of this machine: it writes the header of a part "
+                 "after the records, but objects of a store cannot be changed; give a folder "
+                 "and copy the result");
 }
 
 // Data sets that merge --move would take away: they are folders of splits.
@@ -382,17 +382,17 @@ bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
       splits, [](const Dataset& split) { return split.format_version() == 1; });
   if (num_v1 == 0 || num_v1 == std::ssize(splits)) return num_v1 != 0;
   throw error_at(path, ErrorCode::invalid_argument,
-                 "holds splits of FFRecord v1 and of ffkit's own format; give one of them");
+                 "has splits of FFRecord v1 and of ffkit's own format; give one split");
 }
 
 void take_over(V1Options& options, const ConvertOptions& conversion, const OptionTable& table) {
   table.refuse({"num-threads", "order", "seed", "bad-samples", "zstd", "zstd-dictionary", "part",
                 "merge-when-complete", "read", "resume", "only", "by-files", "license",
                 "data-source", "note"},
-               "is for reading FFRecord v1; SRC is a data set of ffkit");
+               "is for reading FFRecord v1, but SRC is an ffkit data set");
   if (conversion.only_ids) {
     throw argument_error(
-        "only", option_name("only") + " is for reading FFRecord v1; SRC is a data set of ffkit");
+        "only", option_name("only") + " is for reading FFRecord v1, but SRC is an ffkit data set");
   }
   if (table.is_given("shard-size")) options.shard_bytes = conversion.shard_bytes;
   options.max_record_bytes = conversion.max_record_bytes;

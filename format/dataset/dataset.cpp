@@ -34,7 +34,7 @@ void add_fields(const Dataset& source, Schema& joined, std::vector<const Dataset
     const std::string own = describe(without_column(field));
     const std::string other = describe(without_column(joined.fields[at]));
     if (own != other) {
-      refuse_source(source, fmt::format("its field {} is {} in {}, and records of both cannot be "
+      refuse_source(source, fmt::format("its field is {}, but {} in {}, so their records cannot be "
                                         "mixed; convert one of them with another name or type",
                                         own, other, origins[at]->path().string()));
     }
@@ -64,19 +64,19 @@ void require_same_classes(const Dataset& source, const Dataset& first) {
     if (ids.empty() || other_ids.empty() || ids == other_ids) return;
     const auto place = std::ranges::mismatch(ids, other_ids).in1 - ids.begin();
     const auto number = static_cast<size_t>(place);
-    refuse_source(source, fmt::format("its class '{}' has the id {} and {} in {}, so that an id "
-                                      "would mean two things; convert both with the same ids",
+    refuse_source(source, fmt::format("its class '{}' has the id {}, but {} in {}, so an id would "
+                                      "mean two classes; convert both with the same ids",
                                       own[number], to_string(ids[number]),
                                       to_string(other_ids[number]), of_first));
   }
   constexpr const char* kRemedy =
-      "a label would mean two things; convert both with the same list of classes";
+      "a label would mean two classes; convert both with the same list of classes";
   if (own.size() != others.size()) {
-    refuse_source(source, fmt::format("has {} classes and {} has {}, so that {}", own.size(),
-                                      of_first, others.size(), kRemedy));
+    refuse_source(source, fmt::format("has {} classes, but {} has {}, so {}", own.size(), of_first,
+                                      others.size(), kRemedy));
   }
   const auto at = std::ranges::mismatch(own, others).in1 - own.begin();
-  refuse_source(source, fmt::format("its class {} is '{}' and '{}' in {}, so that {}", at,
+  refuse_source(source, fmt::format("its class {} is '{}', but '{}' in {}, so {}", at,
                                     own[static_cast<size_t>(at)], others[static_cast<size_t>(at)],
                                     of_first, kRemedy));
 }
@@ -328,8 +328,8 @@ int64_t Dataset::num_sources() const {
 
 Dataset Dataset::source(int64_t source) const {
   if (source < 0 || source >= num_sources()) {
-    throw error_at(path(), ErrorCode::invalid_argument, "there is no source {}; there are {}",
-                   source, num_sources());
+    throw error_at(path(), ErrorCode::invalid_argument,
+                   "there is no source {}; the data set has {} sources", source, num_sources());
   }
   return impl_->is_chain() ? impl_->sources[static_cast<size_t>(source)] : whole_split();
 }
@@ -352,7 +352,7 @@ std::vector<int64_t> Dataset::source_sizes() const {
     if (source < last) {
       throw error_at(path(), ErrorCode::invalid_argument,
                      "the subset has records of source {} after some of source {}; choose from "
-                     "each data set before they are chained",
+                     "each data set before you chain them",
                      source, last);
     }
     last = source;

@@ -130,12 +130,11 @@ bool is_v1(const fs::path& path) {
   }
   const bool is_on_web = path.native().starts_with("http");
   if (splits.empty() && is_on_web) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("there is no manifest.json in {}; a web server does not list its splits, so {}",
-                    (split.empty() ? path : path / split).string(),
-                    split.empty() ? "name the one that you mean" : "see whether the name is right"),
-        {.path = path.string(), .subject = ErrorSubject::dataset, .name = split});
+    throw Error(ErrorCode::not_found,
+                fmt::format("there is no manifest.json in {}, and a web server lists no splits; {}",
+                            (split.empty() ? path : path / split).string(),
+                            split.empty() ? "name the split" : "check the name of the split"),
+                {.path = path.string(), .subject = ErrorSubject::dataset, .name = split});
   }
   if (splits.empty()) {
     const std::string look = Place(path).is_in_store() ? "" : words_on_source(path);
@@ -148,7 +147,7 @@ bool is_v1(const fs::path& path) {
   const std::string wish =
       split.empty() ? "name the split that you mean" : fmt::format("there is no split '{}'", split);
   throw Error(ErrorCode::not_found,
-              fmt::format("{}; the data set has {}", wish, fmt::join(splits, ", ")),
+              fmt::format("{}; the splits are {}", wish, fmt::join(splits, ", ")),
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
@@ -240,13 +239,13 @@ std::string shard_difference(const ShardSummary& found, const Schema& found_sche
   if (found.num_records != listed.num_records || found.file_bytes != listed.file_bytes ||
       found.checksum != listed.checksum) {
     return fmt::format(
-        "is not the shard that the manifest lists: {} records, {} bytes, checksum {:08x} against "
-        "{}, {}, {:08x}",
+        "is not the shard that the manifest lists: it has {} records, {} bytes and checksum "
+        "{:08x}, expected {}, {} and {:08x}",
         found.num_records, found.file_bytes, found.checksum, listed.num_records, listed.file_bytes,
         listed.checksum);
   }
   const std::string other = found_schema.difference(schema);
-  return other.empty() ? "" : "does not have the manifest's schema: " + other;
+  return other.empty() ? "" : "has another schema than the manifest: " + other;
 }
 
 DatasetFiles open_dataset_files(const Place& place, const std::string& split,
@@ -277,8 +276,8 @@ DatasetFiles open_dataset_files(const Place& place, const std::string& split,
     for (const fs::path& file : *files) {
       if (!is_v1(file)) {
         throw dataset_error(file, ErrorCode::invalid_argument,
-                            "has no manifest.json beside it, so whatever wrote this shard has not "
-                            "finished; convert again, or open the shard by its own name");
+                            "has no manifest.json beside it, so the program that wrote this shard "
+                            "has not finished; convert again, or open only this file");
       }
     }
     return open_v1_dataset(*files, options);

@@ -18,7 +18,7 @@ namespace {
 void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
   if (options.shard_bytes < (1 << 20)) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "a shard of {} bytes is too small; the least is 1 MiB", options.shard_bytes);
+                   "a shard of {} bytes is too small; the minimum is 1 MiB", options.shard_bytes);
   }
 }
 
@@ -103,7 +103,7 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
   }
   if (errors_only(folder, [&] { return is_file_at(folder / "manifest.json"); })) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "already holds a data set; nothing is overwritten");
+                   "already contains a data set; nothing is overwritten");
   }
   manifest.shards.clear();
   impl_ = std::make_unique<Impl>(Impl{
@@ -116,7 +116,7 @@ DatasetWriter DatasetWriter::append_to(std::filesystem::path folder, DatasetWrit
     throw error_at(
         folder, ErrorCode::unsupported,
         "records cannot be added to a split in a store, because not every store can replace a "
-        "manifest safely; write the records as a data set of their own and read both as a chain");
+        "manifest safely; write the records as a new data set, and read both as a chain");
   }
   Manifest manifest = read_manifest(folder / "manifest.json");
   const auto next_number = std::ssize(manifest.shards);

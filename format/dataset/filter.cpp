@@ -95,7 +95,7 @@ class Matcher {
       if constexpr (std::is_same_v<T, double>) {
         const auto [low, high] = ranges_.back();
         if (!std::isnan(low) && !std::isnan(high)) continue;
-        if (is_order || first != last) refuse_condition(condition, "nan", "in any order");
+        if (is_order || first != last) refuse_condition(condition, "nan", "an ordered value");
         has_nan_ = true;
         ranges_.pop_back();
       }
@@ -230,7 +230,7 @@ class ClassNumbers {
     for (const auto* numbers : {&by_identifier_, &by_name_}) {
       for (const auto& [known, ignored] : *numbers) names.push_back(known);
     }
-    throw error_of(ErrorCode::not_found, "there is no class '{}'; the nearest are '{}'", name,
+    throw error_of(ErrorCode::not_found, "there is no class '{}'; the nearest names are '{}'", name,
                    fmt::join(nearest_names(name, std::move(names)), "', '"));
   }
 
@@ -262,13 +262,12 @@ FilterCondition on_label(const FilterCondition& condition, const ClassNumbers& n
   if (condition.op != Op::equal && condition.op != Op::not_equal && condition.op != Op::in &&
       condition.op != Op::not_in) {
     throw error_of(ErrorCode::invalid_argument,
-                   "classes have no order; {} must be compared by ==, !=, in or not in",
-                   kClassField);
+                   "classes have no order; compare {} with ==, !=, in or not in", kClassField);
   }
   for (const auto& [first, last] : condition.values) {
     if (first != last) {
       throw error_of(ErrorCode::invalid_argument,
-                     "classes have no ranges, such as {}..{}; put a name that has dots into quotes",
+                     "classes have no ranges, such as {}..{}; put a name with dots in quotes",
                      first, last);
     }
     const std::string number = std::to_string(numbers.of(first));

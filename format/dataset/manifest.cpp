@@ -207,20 +207,20 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
         __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
         __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
         __builtin_add_overflow(raw_bytes, shard.raw_bytes, &raw_bytes)) {
-      throw_corrupt_manifest(path, "the shards have impossibly many records or bytes");
+      throw_corrupt_manifest(path, "the shards have too many records or bytes");
     }
     manifest.shards.push_back(std::move(shard));
   }
   require_different_files(manifest.shards, path);
   if (count_at<int64_t>(json, "num_records") != num_records) {
-    throw_corrupt_manifest(path, "num_records is not the sum of the shards");
+    throw_corrupt_manifest(path, "num_records is not the sum over the shards");
   }
   if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
-    throw_corrupt_manifest(path, fmt::format("{} class names for {} classes",
+    throw_corrupt_manifest(path, fmt::format("has {} class names for {} classes",
                                              manifest.class_names.size(), manifest.classes.size()));
   }
   if (!manifest.class_ids.empty() && manifest.class_ids.size() != manifest.classes.size()) {
-    throw_corrupt_manifest(path, fmt::format("{} class ids for {} classes",
+    throw_corrupt_manifest(path, fmt::format("has {} class ids for {} classes",
                                              manifest.class_ids.size(), manifest.classes.size()));
   }
   return manifest;
@@ -263,7 +263,7 @@ Manifest parse_manifest_text(std::string text, const std::filesystem::path& path
   if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
     throw_corrupt_manifest(path,
-                           fmt::format("byte {} of the manifest is null", null - text.begin()));
+                           fmt::format("byte {} of the manifest is zero", null - text.begin()));
   }
   try {
     return errors_only(path, [&] {
@@ -292,7 +292,7 @@ std::string fault_of_split_name(std::string_view name) {
   // "." and ".." among them, and the marker of unfinished conversions.
   if (name.starts_with('.')) return "begins with a dot";
   if (printable(name) != name) return "has control characters, or is not UTF-8 text";
-  if (name == "report.jsonl" || name == "meta.pkl") return "is that of a file of the data set";
+  if (name == "report.jsonl" || name == "meta.pkl") return "belongs to a file of the data set";
   return {};
 }
 

@@ -69,7 +69,7 @@ class Parser {
   Filter part() {
     if (++depth_ > kMaxDepth) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the filter has more than {} brackets and 'not' within each other", kMaxDepth);
+                     "the filter has more than {} nested brackets and 'not'", kMaxDepth);
     }
     Filter filter;
     if (accept_word("not")) {
@@ -196,7 +196,7 @@ class Parser {
   [[noreturn]] void fail(const char* expected) const {
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
     throw error_of(ErrorCode::invalid_argument,
-                   "the filter '{}' lacks {} {}; an example: label in {{1, 5..9}} and id != 'x'",
+                   "the filter '{}' needs {} {}; an example: label in {{1, 5..9}} and id != 'x'",
                    text_, expected, rest.empty() ? "at its end" : fmt::format("before '{}'", rest));
   }
 

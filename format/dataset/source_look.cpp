@@ -32,7 +32,7 @@ constexpr Look kLooks[] = {
     {".mds", "mds", "MDS shards"},
     {".rec", "recordio", "RecordIO"},
     {".tfrecord .tfrecords", "tfrecord", "TFRecord"},
-    {".parquet .arrow", "parquet", "files of parquet or Arrow"},
+    {".parquet .arrow", "parquet", "parquet or Arrow files"},
     {".tar", "webdataset", "tar files"},
     {".jsonl", "jsonl", "JSON lines"},
     {".jpg .jpeg .png .webp .bmp", "folder", "folders of pictures"},
@@ -71,8 +71,8 @@ const Look* first_row(const fs::path& path, int level, const Look* best) {
 std::string words_on_source(const fs::path& path) {
   const Look* row = first_row(path, 0, std::end(kLooks));
   if (row == std::end(kLooks)) return {};
-  return fmt::format("it looks like {}, of which 'ffconvert {} {} DST' makes a data set",
-                     row->words, row->kind, path.string());
+  return fmt::format("it looks like {}: convert it with 'ffconvert {} {} DST'", row->words,
+                     row->kind, path.string());
 }
 
 }  // namespace ffkit

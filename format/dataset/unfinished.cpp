@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostBytes = 1 << 16;
 constexpr std::string_view kIntroduction =
-    "A data set is being made in this folder, or that has ended early: it is not complete.\n"
-    "The command below finishes it.\n";
+    "A program writes a data set to this folder, or it ended early: the data set is not "
+    "complete.\nThe command below finishes it.\n";
 
 // The rest of the line that begins with `key` and a space.
 std::string value_of(std::string_view text, std::string_view key) {

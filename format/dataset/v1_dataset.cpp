@@ -104,7 +104,7 @@ V1Payload payload_of_all(DatasetFiles& files) {
   for (const ShardReader& shard : files.shards) {
     if (shard.facts().version != 1) {
       throw dataset_error(shard.path(), ErrorCode::invalid_argument,
-                          "is an ffkit shard among FFRecord v1 files; open them apart");
+                          "is an ffkit shard among FFRecord v1 files; open them separately");
     }
     if (shard.num_records() == 0) continue;
     V1Payload payload = v1_payload_of(shard.path(), shard.options());

@@ -63,7 +63,7 @@ class TreeWalker {
  private:
   void add_file(std::string path, int64_t record) {
     if (record < 0 || record >= reader_.num_records() - 1) {
-      corrupt(fmt::format("'{}' is record {} of {}", path, record, reader_.num_records() - 1));
+      corrupt(fmt::format("'{}' is record {} of only {}", path, record, reader_.num_records() - 1));
     }
     if (is_taken_[static_cast<size_t>(record)]) {
       corrupt(fmt::format("'{}' is record {}, which belongs to another file", path, record));
@@ -148,7 +148,7 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
 size_t PackedFolder::find(const std::string& path) const {
   const auto found = std::ranges::find(files_, path, &File::path);
   if (found == files_.end()) {
-    throw error_at(reader_.path(), ErrorCode::not_found, "there is no file '{}' in it", path);
+    throw error_at(reader_.path(), ErrorCode::not_found, "has no file '{}'", path);
   }
   return static_cast<size_t>(found - files_.begin());
 }
@@ -156,7 +156,7 @@ size_t PackedFolder::find(const std::string& path) const {
 void PackedFolder::read(size_t i, std::vector<std::byte>& out) const {
   if (i >= files_.size()) {
     throw error_at(reader_.path(), ErrorCode::invalid_argument,
-                   "there is no file {}; the packed folder has {}", i, files_.size());
+                   "there is no file {}; the packed folder has {} files", i, files_.size());
   }
   const File& file = files_[i];
   require_record_fits(reader_.locate(file.record), file.record, reader_.path(),

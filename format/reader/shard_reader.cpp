@@ -53,7 +53,7 @@ const Field& column_field(const ShardReader& shard, const std::string& name, siz
 
 [[noreturn]] void wrong_column_type(const ShardReader& shard, const Field& field,
                                     const char* wanted) {
-  throw error_at(shard.path(), ErrorCode::invalid_argument, "column '{}' holds {}{}{}, not {}",
+  throw error_at(shard.path(), ErrorCode::invalid_argument, "column '{}' contains {}{}{}, not {}",
                  field.name, to_string(field.type), has_dtype(field) ? " " : "",
                  has_dtype(field) ? to_string(field.dtype) : "", wanted);
 }
@@ -69,8 +69,8 @@ std::vector<T> convert_column(std::span<const std::byte> bytes, DType dtype) {
       if constexpr (std::is_same_v<Stored, uint64_t> && std::is_same_v<T, int64_t>) {
         if (!std::in_range<int64_t>(number)) {
           throw error_of(ErrorCode::invalid_argument,
-                         "{} in a column of u64 is more than a signed integer of 64 bits can be; "
-                         "read it as unsigned ones (uint_column)",
+                         "{} in a column of u64 is too large for a signed integer of 64 bits; read "
+                         "the column with uint_column",
                          number);
         }
       }
@@ -144,8 +144,8 @@ ShardSummary ShardReader::summary() const {
 
 RecordLocation ShardReader::locate(int64_t record) const {
   if (record < 0 || record >= num_records_) {
-    throw error_at(path(), ErrorCode::invalid_argument, "there is no record {}; the shard has {}",
-                   record, num_records_);
+    throw error_at(path(), ErrorCode::invalid_argument,
+                   "there is no record {}; the shard has {} records", record, num_records_);
   }
   return shard_errors_only(path(), record, [&] { return file_->locate(record); });
 }
@@ -175,7 +175,7 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
   const size_t num_fields = schema().fields.size();
   if (field >= num_fields) {
     throw error_at(path(), ErrorCode::invalid_argument,
-                   "field {} is out of range: the schema has {}", field, num_fields);
+                   "field {} is out of range: the schema has {} fields", field, num_fields);
   }
   return shard_errors_only(path(), record, [&] {
     return without_damaged_copy(*file_->reader(),
@@ -207,7 +207,7 @@ bool ShardReader::read_field_of_record(int64_t record, size_t field,
   const FieldPlace place = place_of_field(table, num_fields, field);
   if (place.begin < table.size() || place.end < place.begin || place.end > stored ||
       (place.is_null && place.end != place.begin)) {
-    fail(fmt::format("ends at byte {} of a record of {} bytes", place.end, stored));
+    fail(fmt::format("ends at byte {}, but the record has {} bytes", place.end, stored));
   }
   out.resize(place.end - place.begin);
   file_->reader()->read_at(where.offset + static_cast<int64_t>(place.begin), out, record);

@@ -9,8 +9,8 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void out_of_range(size_t field, size_t num_fields) {
-  throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}", field,
-                 num_fields);
+  throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {} fields",
+                 field, num_fields);
 }
 
 constexpr uint32_t kMaxDimensions = 32;
@@ -95,16 +95,16 @@ RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, 
     end = place.end;
     if (end < place.begin || end > record.size() || (place.is_null && end != place.begin)) {
       throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' ends at byte {} of a record of {} bytes",
+                  fmt::format("field '{}' ends at byte {}, but the record has {} bytes",
                               stored().fields[i].name, end, record.size()),
                   context_of(name));
     }
   }
   if (end != record.size()) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the last field ends at byte {} of a record of {} bytes", end, record.size()),
-        context_of(name));
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the last field ends at byte {}, but the record has {} bytes", end,
+                            record.size()),
+                context_of(name));
   }
 }
 
@@ -265,7 +265,7 @@ void FieldView::verify() const {
 std::span<const std::byte> ListView::item(size_t i, FieldType a, FieldType b) const {
   if (i >= items_.size()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no item {}; the list has {}", i, items_.size()),
+                fmt::format("there is no item {}; the list has {} items", i, items_.size()),
                 context_of(name_));
   }
   require_item_type(*field_, a, b);

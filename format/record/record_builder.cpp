@@ -13,7 +13,7 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
 
 [[noreturn]] void not_a_tensor(const Field& field, const TensorView& tensor) {
   throw error_of(ErrorCode::invalid_argument,
-                 "field '{}': {} bytes do not make a tensor {} of the given shape", field.name,
+                 "field '{}': {} bytes are not a tensor of {} of the given shape", field.name,
                  tensor.data.size(), to_string(field.dtype));
 }
 
@@ -36,8 +36,8 @@ RecordBuilder::RecordBuilder(const Schema& schema)
 
 RecordBuilder::Value& RecordBuilder::slot(size_t field, FieldType a, FieldType b) {
   if (field >= values_.size()) {
-    throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}",
-                   field, values_.size());
+    throw error_of(ErrorCode::invalid_argument,
+                   "field {} is out of range: the schema has {} fields", field, values_.size());
   }
   const FieldType type = schema_.fields[field].type;
   if (type != a && type != b) throw_wrong_type(schema_.fields[field], to_string(a));
@@ -117,8 +117,8 @@ void RecordBuilder::set_list(size_t field, std::span<const TensorView> items) {
 
 void RecordBuilder::set_raw(size_t field, const FieldView& view) {
   if (field >= values_.size()) {
-    throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {}",
-                   field, values_.size());
+    throw error_of(ErrorCode::invalid_argument,
+                   "field {} is out of range: the schema has {} fields", field, values_.size());
   }
   Value& value = slot(field, schema_.fields[field].type, schema_.fields[field].type);
   value.is_set = !view.is_null();

@@ -22,7 +22,7 @@ std::string_view text_of_key(std::string_view header, std::string_view key) {
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at + key.size() + 2);
   const size_t begin =
       colon == std::string_view::npos ? colon : header.find_first_not_of(' ', colon + 1);
-  if (begin == std::string_view::npos) no_npy(fmt::format("its header names no '{}'", key));
+  if (begin == std::string_view::npos) no_npy(fmt::format("its header has no '{}'", key));
   const char open = header[begin];
   const size_t end = open == '('    ? header.find(')', begin)
                      : open == '\'' ? header.find('\'', begin + 1)
@@ -43,7 +43,7 @@ std::vector<int64_t> parse_shape(std::string_view text) {
     }
     int64_t size = 0;
     const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), size);
-    if (error != std::errc{} || size < 0) no_npy(fmt::format("its shape is ({})", text));
+    if (error != std::errc{} || size < 0) no_npy(fmt::format("its shape ({}) is not valid", text));
     shape.push_back(size);
     i = static_cast<size_t>(end - text.data());
   }
@@ -73,7 +73,7 @@ DType dtype_of_numpy(std::string_view descr) {
     if (descr == name) return dtype;
   }
   throw error_of(ErrorCode::unsupported,
-                 "numbers of NumPy's type '{}' are not supported; save them as little-endian "
+                 "numbers of the NumPy type '{}' are not supported; save them as little-endian "
                  "integers or floats of 1 to 8 bytes",
                  descr);
 }
@@ -90,10 +90,10 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
                    "is a .npy file of version {}; versions 1 to 3 are supported", version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
-  if (file.size() < begin) no_npy("it is cut short");
+  if (file.size() < begin) no_npy("it is cut off");
   const size_t length =
       version == 1 ? load_le<uint16_t>(file.data() + 8) : load_le<uint32_t>(file.data() + 8);
-  if (file.size() - begin < length) no_npy("it is cut short");
+  if (file.size() - begin < length) no_npy("it is cut off");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + begin, length);
 
   NpyHeader result{.dtype = dtype_of_numpy(text_of_key(header, "descr")),
@@ -107,8 +107,7 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
     }
   }
   if (num_bytes != expected) {
-    no_npy(
-        fmt::format("its shape needs {} bytes of numbers, but there are {}", expected, num_bytes));
+    no_npy(fmt::format("its shape needs {} bytes of numbers, but it has {}", expected, num_bytes));
   }
   const std::string_view order = text_of_key(header, "fortran_order");
   // An array of one dimension is the same in both orders, and NumPy may write either.

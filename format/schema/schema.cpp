@@ -56,15 +56,15 @@ size_t Schema::require(std::string_view name) const {
   for (const Field& field : fields) names.push_back(field.name);
   throw Error(
       ErrorCode::not_found,
-      fmt::format("there is no field '{}'; the records have {}", name, fmt::join(names, ", ")),
+      fmt::format("there is no field '{}'; the fields are {}", name, fmt::join(names, ", ")),
       {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
 std::string Schema::difference(const Schema& other) const {
   for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
-    const std::string mine = i < fields.size() ? describe(fields[i]) : "nothing";
-    const std::string theirs = i < other.fields.size() ? describe(other.fields[i]) : "nothing";
-    if (mine != theirs) return fmt::format("field {} is {} against {}", i, mine, theirs);
+    const std::string a = i < fields.size() ? describe(fields[i]) : "missing";
+    const std::string b = i < other.fields.size() ? describe(other.fields[i]) : "missing";
+    if (a != b) return fmt::format("field {} is {} in one and {} in the other", i, a, b);
   }
   return "";
 }
@@ -93,12 +93,12 @@ void validate(const Schema& schema) {
         (field.item == FieldType::scalar || field.item == FieldType::list)) {
       throw error_of(
           ErrorCode::invalid_argument,
-          "field '{}' cannot be a list of {}: numbers are a tensor, and lists do not nest",
+          "field '{}' cannot be a list of {}; use a tensor for numbers, and do not nest lists",
           field.name, to_string(field.item));
     }
     if (field.column && field.type != FieldType::scalar && field.type != FieldType::string) {
       throw error_of(ErrorCode::invalid_argument,
-                     "field '{}' cannot be a column: only scalars and strings can", field.name);
+                     "field '{}' cannot be a column; use a scalar or a string", field.name);
     }
   }
 }

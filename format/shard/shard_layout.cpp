@@ -41,7 +41,7 @@ void check_major_version(uint32_t version, const std::string& path) {
   }
   if (version < kMajorVersion) {
     throw_corrupt_shard(path, 8,
-                        fmt::format("version {} under the magic number of version 2", version));
+                        fmt::format("has version {}, but the magic number of version 2", version));
   }
 }
 
@@ -113,7 +113,7 @@ ShardTrailer decode_trailer(std::span<const std::byte, kTrailerBytes> bytes,
   const int64_t at = file_bytes - kTrailerBytes;
   if (std::memcmp(bytes.data() + 60, kEndMagic.data(), kEndMagic.size()) != 0) {
     throw_corrupt_shard(
-        path, at, "does not end in a shard's trailer: it was cut off or something was appended");
+        path, at, "does not end with a shard trailer: it was cut off or something was appended");
   }
   check_crc(load_le<uint32_t>(bytes.data() + 56), trailer_crc(bytes), "the trailer", path, at);
   check_major_version(load_le<uint32_t>(bytes.data() + 20), path);
@@ -133,7 +133,7 @@ ShardTrailer decode_trailer(std::span<const std::byte, kTrailerBytes> bytes,
       trailer.catalog_offset > at || trailer.catalog_bytes != at - trailer.catalog_offset ||
       trailer.num_records < 0 || trailer.catalog_bytes > kMaxCatalogBytes) {
     throw_corrupt_shard(path, at,
-                        fmt::format("the trailer places a catalog of {} bytes at {}",
+                        fmt::format("the trailer has a wrong place of the catalog ({} bytes at {})",
                                     trailer.catalog_bytes, trailer.catalog_offset));
   }
   return trailer;
@@ -180,7 +180,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
     const int found = catalog.find_stream(name);
     if (found < 0) {
       throw_corrupt_shard(path, catalog_offset,
-                          fmt::format("the catalog lacks the stream '{}'", name));
+                          fmt::format("the catalog has no stream '{}'", name));
     }
     const int64_t length = catalog.streams[static_cast<size_t>(found)].num_bytes;
     if (num_bytes >= 0 && length != num_bytes) {
@@ -191,7 +191,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
   };
   const int64_t n = catalog.num_records;
   if (n < 0 || n > catalog_offset / kEntryBytes) {
-    throw_corrupt_shard(path, catalog_offset, fmt::format("the catalog claims {} records", n));
+    throw_corrupt_shard(path, catalog_offset, fmt::format("the catalog cannot have {} records", n));
   }
   require_stream("entries", n * kEntryBytes);
   for (const Field& field : catalog.schema.fields) {
@@ -209,7 +209,7 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
         stream.num_bytes > catalog_offset || stream.offset > catalog_offset ||
         stream.num_pages() * kPageBytes > catalog_offset - stream.offset) {
       throw_corrupt_shard(path, catalog_offset,
-                          fmt::format("the stream '{}' does not lie within the file", stream.name));
+                          fmt::format("the stream '{}' is not inside the file", stream.name));
     }
   }
   return catalog;
@@ -258,7 +258,7 @@ void check_page(std::span<const std::byte, kPageBytes> page, int64_t page_number
   if (load_le<int64_t>(page.data() + 4064) != page_number ||
       load_le<uint32_t>(page.data() + 4072) != stream ||
       load_le<uint32_t>(page.data() + 4076) != used) {
-    throw_corrupt_shard(path, offset, what + " is another page");
+    throw_corrupt_shard(path, offset, what + " contains another page");
   }
 }
 

@@ -211,13 +211,13 @@ class ShardV2 final : public ShardFile {
       corrupt("its index entry points outside of the shard", where.offset, record);
     }
     if (where.codec == Codec::none && where.raw_bytes != where.stored_bytes) {
-      corrupt("its index entry has two lengths", where.offset, record);
+      corrupt("its index entry has two different lengths", where.offset, record);
     }
     if (where.codec != Codec::none &&
         (where.raw_bytes < 1 || where.raw_bytes > kMaxCompressedBytes ||
          where.raw_bytes / kMaxZstdRatio > where.stored_bytes)) {
-      corrupt(fmt::format("its index entry claims {} bytes compressed to {}", where.raw_bytes,
-                          where.stored_bytes),
+      corrupt(fmt::format("its index entry has wrong sizes: {} bytes compressed to {}",
+                          where.raw_bytes, where.stored_bytes),
               where.offset, record);
     }
     require_record_fits(where, record, file_->path(), limits_);
@@ -312,7 +312,7 @@ class ShardV2 final : public ShardFile {
     if (record_bytes != static_cast<uint64_t>(catalog_.record_bytes) ||
         raw_bytes != static_cast<uint64_t>(catalog_.raw_bytes)) {
       problems.push_back(
-          {.message = fmt::format("{}: the records have {} bytes ({} before compression), the "
+          {.message = fmt::format("{}: the records have {} bytes ({} before compression), but the "
                                   "catalog says {} ({}); copy or convert the shard again",
                                   name(), record_bytes, raw_bytes, catalog_.record_bytes,
                                   catalog_.raw_bytes)});
@@ -327,7 +327,7 @@ class ShardV2 final : public ShardFile {
     trailer_ = decode_trailer(std::span<const std::byte, kTrailerBytes>(
                                   tail.data() + tail_bytes - kTrailerBytes, kTrailerBytes),
                               name(), size);
-    if (trailer_.uuid != header_.uuid) corrupt("header and trailer are of different shards", -1);
+    if (trailer_.uuid != header_.uuid) corrupt("header and trailer belong to different shards", -1);
     std::vector<std::byte> json(static_cast<size_t>(trailer_.catalog_bytes));
     if (trailer_.catalog_offset >= tail_start) {
       std::memcpy(json.data(), tail.data() + (trailer_.catalog_offset - tail_start), json.size());
@@ -342,8 +342,8 @@ class ShardV2 final : public ShardFile {
     catalog_ = decode_catalog({reinterpret_cast<const char*>(json.data()), json.size()}, name(),
                               trailer_.catalog_offset);
     if (catalog_.num_records != trailer_.num_records) {
-      corrupt(fmt::format("the catalog counts {} records, the trailer {}", catalog_.num_records,
-                          trailer_.num_records),
+      corrupt(fmt::format("the catalog has {} records, but the trailer has {}",
+                          catalog_.num_records, trailer_.num_records),
               -1);
     }
   }
@@ -360,8 +360,8 @@ class ShardV2 final : public ShardFile {
       const ErrorContext& context = error.context();
       if (context.errno_value != EIO) throw;
       throw Error(ErrorCode::io,
-                  "the shard's zstd dictionary cannot be read, and none of the records that need "
-                  "it; copy or convert the shard again",
+                  "the shard's zstd dictionary cannot be read, so the records that need it cannot "
+                  "be read either; copy or convert the shard again",
                   {.path = name(), .offset = context.offset, .errno_value = EIO});
     }
   }

@@ -36,7 +36,7 @@ class V1File final : public ShardFile {
     facts.version = 1;
     facts.alignment = 1;
     if (stored_crc_ == 0) {
-      facts.warning = "has no checksum over its header; damage to it can go unnoticed";
+      facts.warning = "has no checksum of its header, so ffkit cannot detect damage to the header";
     }
     return facts;
   }
@@ -61,7 +61,7 @@ class V1File final : public ShardFile {
     }
     builder.encode(buffers.record);
     if (std::ssize(buffers.record) > where.raw_bytes) {
-      throw Error(ErrorCode::unsupported, "the pickle has one value several times", here);
+      throw Error(ErrorCode::unsupported, "the pickle contains one value several times", here);
     }
     return buffers.record;
   }
@@ -116,7 +116,7 @@ class V1File final : public ShardFile {
     stored_crc_ = load_le<uint32_t>(fixed.data());
     const auto count = load_le<int64_t>(fixed.data() + 4);
     if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
-      corrupt(fmt::format("is not an FFRecord file: it claims {} records", count));
+      corrupt(fmt::format("is not an FFRecord file: it says that it has {} records", count));
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {
@@ -138,7 +138,7 @@ class V1File final : public ShardFile {
                           stored_crc_));
     }
     if (end > file_bytes_ || (count == 0 && end != file_bytes_)) {
-      corrupt(fmt::format("the file has {} bytes, but its last record begins at {}; it was cut off",
+      corrupt(fmt::format("it was cut off: it has {} bytes, but its last record begins at byte {}",
                           file_bytes_, end));
     }
   }
@@ -148,8 +148,8 @@ class V1File final : public ShardFile {
     int64_t end = kV1FixedBytes + kV1BytesPerRecord * count;
     read_table<int64_t>(kV1FixedBytes + 4 * count, count, offsets_crc_, [&](int64_t offset) {
       if (offsets_.empty() ? offset != end : offset < end) {
-        corrupt(fmt::format("the header is damaged: it places record {} at {}", offsets_.size(),
-                            offset));
+        corrupt(fmt::format("the header is damaged: it says that record {} begins at byte {}",
+                            offsets_.size(), offset));
       }
       offsets_.push_back(offset);
       end = offset;

@@ -43,7 +43,7 @@ class Values {
     auto count = static_cast<int64_t>(size_of(dtype));
     for (const int64_t side : shape) {
       if (side < 0 || __builtin_mul_overflow(count, side, &count)) {
-        refuse("an array has a shape that cannot be");
+        refuse("an array has an impossible shape");
       }
     }
     if (count != std::ssize(numbers)) {
@@ -79,9 +79,9 @@ class Values {
       case Kind::call:
         return of_call(ref);
       case Kind::large:
-        refuse("an integer of more than 64 bits is not a value of a field");
+        refuse("an integer of more than 64 bits cannot be a value of a field");
       default:
-        refuse("a list or dict inside of the record is not a value of a field");
+        refuse("a list or dict inside the record cannot be a value of a field");
     }
   }
 
@@ -106,7 +106,7 @@ class Values {
     if (name.starts_with("numpy.") && name.ends_with("multiarray._reconstruct") &&
         items.size() == 3) {
       const std::vector<Ref>& state = pickle_.items(items[2], "an array's state");
-      if (state.size() != 5) refuse("an array of NumPy is in a form that is not known");
+      if (state.size() != 5) refuse("a NumPy array has an unknown form");
       return of_array(state[1], state[2], pickle_.boolean(state[3], "the order of an array"),
                       state[4]);
     }
@@ -121,23 +121,23 @@ class Values {
 
   const std::vector<Ref>& arguments(const std::vector<Ref>& call, size_t count) const {
     const std::vector<Ref>& given = pickle_.items(call[1], "arguments");
-    if (given.size() < count) refuse("a value of NumPy is in a form that is not known");
+    if (given.size() < count) refuse("a NumPy value has an unknown form");
     return given;
   }
 
   // Pickles of PIL have info, mode, size, palette and pixels.
   Value of_pil(Ref state) const {
     const std::vector<Ref>& parts = pickle_.items(state, "a picture's state");
-    if (parts.size() < 5) refuse("a picture of PIL is in a form that is not known");
+    if (parts.size() < 5) refuse("a PIL picture has an unknown form");
     const std::string_view mode = pickle_.text(parts[1], "a picture's mode");
     if (mode != "RGB" && mode != "L") {
       refuse(
-          fmt::format("a picture of PIL has the mode {:.20}; RGB and L are read: write the "
-                      "records with picture.convert('RGB')",
+          fmt::format("a PIL picture has the mode {:.20}, expected RGB or L; write the records "
+                      "with picture.convert('RGB')",
                       printable(mode)));
     }
     const std::vector<Ref>& size = pickle_.items(parts[2], "a picture's size");
-    if (size.size() != 2) refuse("a picture of PIL has no size");
+    if (size.size() != 2) refuse("a PIL picture has no size");
     return pixels(pickle_.integer(size[0], "a width"), pickle_.integer(size[1], "a height"),
                   mode == "RGB" ? 3 : 1, pickle_.bytes(parts[4], "a picture's pixels"));
   }
@@ -168,14 +168,14 @@ class Values {
         return dtype_of_numpy(fmt::format("{}{:.20}", order, printable(name)));
       }
     }
-    refuse("a dtype of NumPy is in a form that is not known");
+    refuse("a NumPy dtype has an unknown form");
   }
 
   Value of_scalar(const std::vector<Ref>& given) const {
     const DType dtype = dtype_of(given[0]);
     const std::span<const std::byte> bytes = pickle_.bytes(given[1], "a number");
     if (bytes.size() != size_of(dtype))
-      refuse("a number of NumPy has another length than its type");
+      refuse("the length of a NumPy number does not match its type");
     uint64_t bits = 0;
     std::memcpy(&bits, bytes.data(), bytes.size());
     return scalar_of(dtype, bits);
@@ -208,7 +208,7 @@ class Values {
     for (const Ref side : pickle_.items(shape_ref, "an array's shape")) {
       shape.push_back(pickle_.integer(side, "a side of an array"));
     }
-    if (is_fortran && shape.size() > 1) refuse("an array is in Fortran's order");
+    if (is_fortran && shape.size() > 1) refuse("an array is in Fortran order");
     return of_array(dtype_of(dtype_ref), std::move(shape),
                     pickle_.bytes(data, "an array's numbers"));
   }
@@ -272,7 +272,7 @@ V1Payload payload_of(const Parsed& parsed) {
                     .is_container = parsed.is_container};
   for (size_t i = 0; i < parsed.values.size(); ++i) {
     const Value& value = parsed.values[i];
-    if (value.is_null) refuse("a value is None, so that its type cannot be told");
+    if (value.is_null) refuse("a value is None, so its type is unknown");
     Field field = value.field;
     field.name = parsed.keys.empty() ? name_of(value, i, payload.schema) : parsed.keys[i];
     payload.schema.fields.push_back(std::move(field));
@@ -289,8 +289,8 @@ std::string why_not(std::span<const std::byte> stored, const Error& error) {
                       (begins("(]}cIL") && text.find("p0\n") < text.size()) ||
                       (begins("(]}") && text.find(std::string_view("q\0", 2)) < text.size());
   if (is_old && text.ends_with('.')) {
-    return "a pickle of protocol 2 or older, with values that are not read; write the records with "
-           "pickle.dumps(record, 4)";
+    return "a pickle of protocol 2 or older, with values that cannot be read; write the records "
+           "with pickle.dumps(record, 4)";
   }
   const bool is_json = (begins("{") && text.ends_with('}')) || (begins("[") && text.ends_with(']'));
   if (is_json && is_utf8(text)) {
@@ -361,7 +361,7 @@ int64_t v1_overhead(const V1Payload& payload) {
 void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, Pickle& pickle,
                    RecordBuilder& builder, V1Values& values) {
   if (payload.kind == V1Payload::Kind::picture && !begins_as_picture(stored)) {
-    throw Error(ErrorCode::corrupt, "the record is not a picture, as the others are");
+    throw Error(ErrorCode::corrupt, "the record is not a picture, but the others are");
   }
   if (payload.kind != V1Payload::Kind::values) return builder.set_bytes(0, stored);
   values.pictures.clear();
@@ -370,13 +370,13 @@ void set_v1_fields(const V1Payload& payload, std::span<const std::byte> stored, 
       return parse(stored, pickle);
     } catch (const Error& error) {
       const std::string why = why_not(stored, error);
-      throw error.with_message(fmt::format("the record is not one of {}, as the others are: {}",
+      throw error.with_message(fmt::format("the record does not match the others, which are {}: {}",
                                            payload.text(), why.empty() ? error.message() : why));
     }
   }();
   const std::vector<Field>& fields = payload.schema.fields;
   const auto differs = [&](const std::string& how) {
-    throw error_of(ErrorCode::corrupt, "the record {}, and the others are {}", how, payload.text());
+    throw error_of(ErrorCode::corrupt, "the record {}, but the others are {}", how, payload.text());
   };
   if (parsed.is_container != payload.is_container || parsed.values.size() != fields.size() ||
       parsed.keys.empty() != payload.keys.empty()) {

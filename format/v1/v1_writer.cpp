@@ -87,7 +87,7 @@ int64_t V1Writer::append(std::span<const std::byte> record) try {
   Impl& self = *impl_;
   const auto number = std::ssize(self.offsets);
   if (number == self.num_records) {
-    self.refuse(fmt::format("was begun for {} records, and this is one more", self.num_records));
+    self.refuse(fmt::format("was started for {} records, and this is one more", self.num_records));
   }
   self.checksums.push_back(crc32_of(record));
   self.offsets.push_back(self.out.end());
@@ -100,7 +100,7 @@ int64_t V1Writer::append(std::span<const std::byte> record) try {
 int64_t V1Writer::finish() try {
   Impl& self = *impl_;
   if (std::ssize(self.offsets) != self.num_records) {
-    self.refuse(fmt::format("was begun for {} records, but has only {}", self.num_records,
+    self.refuse(fmt::format("was started for {} records, but has only {}", self.num_records,
                             self.offsets.size()));
   }
   self.out.flush();

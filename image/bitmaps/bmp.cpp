@@ -39,7 +39,7 @@ enum Compression : uint32_t { kUncompressed = 0, kRle8 = 1, kRle4 = 2, kBitField
 
 [[noreturn]] void throw_unsupported_bmp(const std::string& what) {
   throw error_of(ErrorCode::unsupported,
-                 "this kind of BMP is not handled ({}); convert it to a PNG", what);
+                 "this kind of BMP is not supported ({}); convert it to a PNG", what);
 }
 
 [[noreturn]] void throw_corrupt_bmp(const std::string& what) {
@@ -157,7 +157,7 @@ class BmpHeaderReader {
     if (header_.bits > 8) return;
     if (claimed == 0) claimed = size_t{1} << header_.bits;
     if (claimed > kMaxColors) {
-      throw_corrupt_bmp(fmt::format("it claims a palette of {} colours for {} bits per pixel",
+      throw_corrupt_bmp(fmt::format("its palette of {} colours is too large for {} bits per pixel",
                                     claimed, header_.bits));
     }
     palette_bytes_ = header_.color_bytes * claimed;
@@ -176,7 +176,7 @@ class BmpHeaderReader {
       header_.pixels_begin += palette_bytes_;
     }
     if (header_.pixels_begin < headers_end) {
-      throw_corrupt_bmp(fmt::format("its pixels should begin at byte {}, inside its header of {}",
+      throw_corrupt_bmp(fmt::format("its pixels begin at byte {}, inside its header of {} bytes",
                                     header_.pixels_begin, headers_end));
     }
     const size_t available = data_.size() - std::min(data_.size(), header_.pixels_begin);
@@ -196,7 +196,7 @@ class BmpHeaderReader {
   [[noreturn]] void throw_truncated(size_t needed, size_t available) const {
     throw error_of(ErrorCode::corrupt,
                    "truncated BMP: {} x {} pixels of {} bits need {} bytes, but the file has {} "
-                   "after byte {}, where they begin; get the file again",
+                   "bytes after byte {}, where the pixels begin; get the file again",
                    header_.width, header_.height, header_.bits, needed, available,
                    header_.pixels_begin);
   }
@@ -244,7 +244,7 @@ class BmpRunReader {
     if (at_ >= data_.size()) {
       throw error_of(
           ErrorCode::corrupt,
-          "truncated BMP: the file ends within the runs of row {} of {}; get the file again",
+          "truncated BMP: the file ends inside the code of row {} of {}; get the file again",
           y_ + 1, height_);
     }
     return std::to_integer<size_t>(data_[at_++]);

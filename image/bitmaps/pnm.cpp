@@ -87,7 +87,7 @@ struct PnmHeader {
 int header_number(PnmText& text, const char* what) {
   const int64_t number = text.number();
   if (number < 1) {
-    throw error_of(ErrorCode::corrupt, "broken PPM: its header gives no {}; get the file again",
+    throw error_of(ErrorCode::corrupt, "broken PPM: its header has no valid {}; get the file again",
                    what);
   }
   return static_cast<int>(number);
@@ -124,14 +124,14 @@ PnmHeader read_pnm_header(std::span<const std::byte> data) {
   if (!header.is_bitmap) header.max_value = header_number(text, "largest value");
   if (header.max_value > kMaxPnmValue) {
     throw error_of(ErrorCode::corrupt,
-                   "broken PPM: its values go up to {}, more than {}; get the file again",
+                   "broken PPM: its largest value is {}, more than {}; get the file again",
                    header.max_value, kMaxPnmValue);
   }
   header.info.has_16_bits = header.max_value > 255;
   header.info.is_raw = kind == 6 && header.max_value == 255;
   const size_t end = text.position();
   if (end == data.size() || !is_space(std::to_integer<char>(data[end]))) {
-    throw Error(ErrorCode::corrupt, "broken PPM: its header has no end; get the file again");
+    throw Error(ErrorCode::corrupt, "broken PPM: no space follows its header; get the file again");
   }
   header.num_bytes = end + 1;
   const auto width = static_cast<size_t>(header.info.width);
@@ -192,8 +192,8 @@ size_t next_value(PnmText& text, const PnmHeader& header, int64_t pixel) {
   }
   if (value < 0 || value > header.max_value) {
     throw error_of(ErrorCode::corrupt,
-                   "broken PPM: pixel {} of {} is not a number up to {}; get the file again", pixel,
-                   int64_t{header.info.width} * header.info.height, header.max_value);
+                   "broken PPM: pixel {} of {} is not a number from 0 to {}; get the file again",
+                   pixel, int64_t{header.info.width} * header.info.height, header.max_value);
   }
   return static_cast<size_t>(value);
 }

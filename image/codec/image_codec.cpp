@@ -31,14 +31,14 @@ constexpr int kMaxSide = 1'000'000;
 void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture claims {} x {} pixels, more than the {} that ffkit decodes; it is "
-                   "broken or must be made smaller",
+                   "the header says that the picture has {} x {} pixels, but ffkit decodes at most "
+                   "{}; make it smaller, or get it again if it is broken",
                    info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture claims {} x {} pixels, more than the {} per side that ffkit "
-                   "decodes; it is broken or must be cut",
+                   "the header says that the picture has {} x {} pixels, but ffkit decodes at most "
+                   "{} per side; cut it, or get it again if it is broken",
                    info.width, info.height, kMaxSide);
   }
 }
@@ -96,7 +96,7 @@ std::string describe_beginning(std::string_view text) {
   for (const char c : text.substr(0, 4)) {
     bytes += fmt::format(" {:02x}", static_cast<unsigned char>(c));
   }
-  return fmt::format("unknown, begins with{}); convert it to one of them", bytes);
+  return fmt::format("unknown data that begins with{}); convert it to one of them", bytes);
 }
 
 // Error(corrupt) where getting it again helps: it is empty, or went through a transfer as text;
@@ -106,22 +106,23 @@ std::string describe_beginning(std::string_view text) {
     throw Error(ErrorCode::corrupt, "the picture is empty (0 bytes); get the file again");
   }
   if (is_all_zeros(data)) {
-    throw error_of(ErrorCode::corrupt, "the picture is {} zeros; get the file again", data.size());
+    throw error_of(ErrorCode::corrupt, "all {} bytes of the picture are 0; get the file again",
+                   data.size());
   }
-  constexpr std::string_view kRead = "not JPEG, PNG, WebP, BMP, PPM, PGM or PBM";
+  constexpr std::string_view kRead = ", not JPEG, PNG, WebP, BMP, PPM, PGM or PBM";
   const ContentKind kind = content_kind(data);
   const bool is_through_text =
       kind == ContentKind::png_through_text || kind == ContentKind::jpeg_through_text;
   if (kind == ContentKind::unknown || kind == ContentKind::pnm || kind == ContentKind::bmp ||
       kind == ContentKind::utf8_with_bom) {
     const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
-    throw error_of(ErrorCode::unsupported, "the picture is {} ({}", kRead,
+    throw error_of(ErrorCode::unsupported, "the picture is {} ({}", kRead.substr(2),
                    describe_beginning(text));
   }
   const std::string_view remedy = content_remedy(kind);
   throw error_of(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
-                 "the picture is {}, {}; {}", content_name(kind), kRead,
-                 remedy.empty() ? "put a picture in its place or leave it out" : remedy);
+                 "the picture is {}{}; {}", content_name(kind), is_through_text ? "" : kRead,
+                 remedy.empty() ? "replace it with a picture or leave it out" : remedy);
 }
 
 // Whether JpegDecoder decodes it.
@@ -294,18 +295,16 @@ ImageInfo ImageDecoder::read_info(std::span<const std::byte> data) {
 
 ImageDecoder::Region ImageDecoder::read_region(const Rect& region, int min_width, int min_height) {
   if (!impl_->is_begun) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "there is no picture to read a region of; call read_info() before each read_region()");
+    throw Error(ErrorCode::invalid_argument,
+                "no picture is open; call read_info() before each read_region()");
   }
   return errors_only("", [&] { return impl_->read(region, min_width, min_height); });
 }
 
 WideRgbView ImageDecoder::read_wide_region(const Rect& region) {
   if (!impl_->is_begun) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "there is no picture to read a region of; call read_info() before each read_wide_region()");
+    throw Error(ErrorCode::invalid_argument,
+                "no picture is open; call read_info() before each read_wide_region()");
   }
   return errors_only("", [&] { return impl_->read_wide(region); });
 }
@@ -317,7 +316,7 @@ int64_t ImageDecoder::max_pixels() {
 void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
   if (pixels.width < 1 || pixels.height < 1) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a PPM cannot have {} x {} pixels; expected 1 or more each way", pixels.width,
+                   "a PPM cannot have {} x {} pixels; expected 1 or more per side", pixels.width,
                    pixels.height);
   }
   const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
@@ -413,7 +412,7 @@ void JpegEncoder::encode(const RgbView& pixels, int quality, std::vector<std::by
   if (pixels.width < 1 || pixels.height < 1 || pixels.width > JPEG_MAX_DIMENSION ||
       pixels.height > JPEG_MAX_DIMENSION) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a JPEG cannot have {} x {} pixels; expected 1 to {} each way", pixels.width,
+                   "a JPEG cannot have {} x {} pixels; expected 1 to {} per side", pixels.width,
                    pixels.height, JPEG_MAX_DIMENSION);
   }
   errors_only("", [&] { impl_->encode(pixels, quality, out); });

@@ -137,8 +137,8 @@ JpegDecoder::Part JpegDecoder::read_dct(const Rect& region, int denominator) {
     return read(region, denominator, Entropy::libjpeg);
   }
   const Part part = read(region, denominator, Entropy::dct);
-  if (!is_attached_) throw_broken_dct("the header of the JPEG is not of the kind that it takes");
-  if (dct_.failed()) throw_broken_dct("a row of blocks is not one");
+  if (!is_attached_) throw_broken_dct("its JPEG header is of an unsupported kind");
+  if (dct_.failed()) throw_broken_dct("a row of blocks is damaged");
   return part;
 }
 

@@ -21,27 +21,26 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
     // Pillow gives pictures of WebP three channels, and scales the numbers of a PGM.
     throw error_of(
         ErrorCode::unsupported, "the mask is {}; save masks as PNG of one channel{}",
-        is_webp   ? "a WebP picture, whose numbers are those that were saved only if it is lossless"
+        is_webp   ? "a WebP picture, which keeps the saved numbers only if it is lossless"
         : is_jpeg ? "a JPEG, whose numbers may have changed when it was saved"
-        : is_bmp  ? "a BMP picture, which has the numbers but is not read as a mask"
+        : is_bmp  ? "a BMP picture, which ffkit does not read as a mask"
         : is_pgm
-            ? "a PGM, whose numbers Pillow changes unless the largest value of its header is 255"
-            : "a PPM, which is not read as a mask",
+            ? "a PGM, and Pillow changes its numbers if the largest value in its header is not 255"
+            : "a PPM, which ffkit does not read as a mask",
         is_jpeg || is_pgm ? "" : ": Image.open(mask).getchannel(0).save(\"mask.png\")");
   }
   if (info.num_components == 2 || info.num_components == 4) {
     throw Error(ErrorCode::unsupported,
-                "the mask is a PNG with an alpha channel, so which channel has the ids is not "
-                "known; save masks as PNG of one channel");
+                "the mask is a PNG with an alpha channel, so the channel of the ids is not known; "
+                "save masks as PNG of one channel");
   }
   if (info.num_components == 3 && numbers == MaskNumbers::values) {
     throw Error(ErrorCode::unsupported,
-                "the mask is a PNG of colours, not of ids; save it with one channel or a palette, "
-                "or take its numbers as panoptic, where red + 256 green + 65536 blue is the id");
+                "the mask is a PNG with colours, not with ids; save it with one channel or a "
+                "palette, or read it as a panoptic mask (id = red + 256 green + 65536 blue)");
   }
   if (info.num_components == 3 && info.has_16_bits) {
-    throw Error(ErrorCode::unsupported,
-                "the panoptic mask has 16 bits per channel; panoptic PNGs have 8");
+    throw Error(ErrorCode::unsupported, "the panoptic mask has 16 bits per channel; expected 8");
   }
 }
 

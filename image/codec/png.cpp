@@ -177,7 +177,7 @@ std::vector<std::byte> write_png(const PngRows& rows) {
 void require_png_size(int width, int height) {
   if (width >= 1 && height >= 1 && width <= kMaxPngSide && height <= kMaxPngSide) return;
   throw error_of(ErrorCode::invalid_argument,
-                 "a PNG cannot have {} x {} pixels; expected 1 to {} each way", width, height,
+                 "a PNG cannot have {} x {} pixels; expected 1 to {} per side", width, height,
                  kMaxPngSide);
 }
 
@@ -297,7 +297,7 @@ std::vector<std::byte> encode_png(const RgbView& pixels) {
 std::vector<std::byte> encode_rgba_png(std::span<const uint8_t> rgba, int width, int height) {
   require_png_size(width, height);
   if (rgba.size() != 4 * static_cast<size_t>(width) * static_cast<size_t>(height)) {
-    throw error_of(ErrorCode::invalid_argument, "{} bytes are not the pixels of {} x {} RGBA",
+    throw error_of(ErrorCode::invalid_argument, "{} bytes do not fit {} x {} RGBA pixels",
                    rgba.size(), width, height);
   }
   return errors_only("", [&] {

@@ -37,11 +37,11 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
     case VP8_STATUS_NOT_ENOUGH_DATA:
     case VP8_STATUS_SUSPENDED:
       throw error_of(ErrorCode::corrupt,
-                     "truncated WebP: its {} bytes end before the picture does; get the file again",
+                     "truncated WebP: its {} bytes are not the whole picture; get the file again",
                      data.size());
     case VP8_STATUS_UNSUPPORTED_FEATURE:
       throw Error(ErrorCode::unsupported,
-                  "this kind of WebP is not handled by libwebp; convert it to a JPEG or a PNG");
+                  "this kind of WebP is not supported by libwebp; convert it to a JPEG or a PNG");
     default:
       throw_broken_webp("its compressed pixels are damaged", data);
   }
@@ -75,7 +75,7 @@ class FirstPicture {
     if (frame_.x_offset < 0 || frame_.y_offset < 0 ||
         frame_.width > whole.width - frame_.x_offset ||
         frame_.height > whole.height - frame_.y_offset) {
-      throw_broken_webp("the first picture of its animation is outside of it", data);
+      throw_broken_webp("the first picture of its animation is outside of its canvas", data);
     }
   }
   ~FirstPicture() { WebPDemuxReleaseIterator(&frame_); }
@@ -142,7 +142,7 @@ RgbView WebpDecoder::decode(std::span<const std::byte> data) {
     const FirstPicture first(data, features);
     const WebPBitstreamFeatures own = read_features(first.data());
     if (own.width != first.width() || own.height != first.height()) {
-      throw_broken_webp("the first picture of its animation has two sizes", data);
+      throw_broken_webp("the first picture of its animation has two different sizes", data);
     }
     std::fill_n(pixels, num_bytes, uint8_t{0});
     decode_still(first.data(), own, pixels + first.y() * ptrdiff_t{stride} + 3 * first.x(), stride);

@@ -160,11 +160,11 @@ struct DctTranscoder::Impl {
     DctFile file;
     file.open(dct);
     if (head.read(file.head()) || head.num_bytes() != file.head().size()) {
-      throw_broken_dct("the header of the JPEG is not of the kind that it takes");
+      throw_broken_dct("its JPEG header is of an unsupported kind");
     }
     const DctGeometry& geometry = head.geometry();
     if (geometry.num_components != file.num_components() || geometry.num_rows != file.num_rows()) {
-      throw_broken_dct("the header of the JPEG is of another picture");
+      throw_broken_dct("its JPEG header belongs to another picture");
     }
     row_reader.begin(geometry, file.codes());
     out.assign(file.head().begin(), file.head().end());
@@ -172,10 +172,10 @@ struct DctTranscoder::Impl {
     scan_writer.begin(head);
     for (size_t row = 0; row < geometry.num_rows; ++row) {
       if (!row_reader.open(file.row(row)) || !write_row(geometry)) {
-        throw_broken_dct("a row of blocks is not one");
+        throw_broken_dct("a row of blocks is damaged");
       }
     }
-    if (!scan_writer.finish(file.padding(), out)) throw_broken_dct("its padding is not one");
+    if (!scan_writer.finish(file.padding(), out)) throw_broken_dct("its padding is wrong");
     out.insert(out.end(), file.tail().begin(), file.tail().end());
   }
 

@@ -253,7 +253,7 @@ int exif_orientation(std::span<const std::byte> image) {
 
 RgbView turn_upright(const RgbView& picture, int orientation, std::vector<uint8_t>& memory) {
   if (orientation < 1 || orientation > 8) {
-    throw error_of(ErrorCode::invalid_argument, "the orientation is {}; it must be 1 .. 8",
+    throw error_of(ErrorCode::invalid_argument, "the orientation is {}; expected 1 to 8",
                    orientation);
   }
   if (orientation == 1) return picture;

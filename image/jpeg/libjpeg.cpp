@@ -23,14 +23,14 @@ void JpegErrors::fail(size_t num_bytes) const {
   switch (state_.manager.msg_code) {
     case JERR_INPUT_EOF:
       throw error_of(ErrorCode::corrupt,
-                     "truncated JPEG: its {} bytes end before the picture does; get the file again",
+                     "truncated JPEG: its {} bytes are not the whole picture; get the file again",
                      num_bytes);
     case JERR_OUT_OF_MEMORY:
       throw std::bad_alloc();
     case JERR_IMAGE_TOO_BIG:
       throw error_of(ErrorCode::corrupt,
-                     "broken JPEG (or one of more than {} pixels each way, which libjpeg does not "
-                     "read); get the file again, or save it as PNG",
+                     "broken JPEG, or a side has more than {} pixels, which libjpeg does not read; "
+                     "get the file again, or save it as PNG",
                      JPEG_MAX_DIMENSION);
     case JERR_BAD_PRECISION:
     case JERR_SOF_UNSUPPORTED:
@@ -41,7 +41,7 @@ void JpegErrors::fail(size_t num_bytes) const {
     case JERR_CCIR601_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
       throw error_of(ErrorCode::unsupported,
-                     "this kind of JPEG is not handled (libjpeg: {}); convert it to an 8-bit "
+                     "this kind of JPEG is not supported (libjpeg: {}); convert it to an 8-bit "
                      "baseline JPEG or a PNG",
                      state_.message);
     default:

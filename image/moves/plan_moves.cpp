@@ -268,7 +268,7 @@ class StepPlanner {
   void check_canvas(ImageSize size) const {
     if (size.width <= kMaxSide && size.height <= kMaxSide) return;
     throw error_of(ErrorCode::unsupported,
-                   "a step of Compose makes {} x {} pixels of {} x {}; a side may have {} at most",
+                   "a Compose step makes {} x {} pixels from {} x {}; a side may have at most {}",
                    size.width, size.height, width_, height_, kMaxSide);
   }
 
@@ -365,8 +365,8 @@ class StepPlanner {
     const ImageSize picture = size();
     if (picture.width > pad.size.width || picture.height > pad.size.height) {
       throw error_of(ErrorCode::unsupported,
-                     "the picture has {} x {} pixels before PadToLargest, whose size is {} x {}; "
-                     "make the size larger, or the picture smaller",
+                     "the picture has {} x {} pixels before PadToLargest, more than the "
+                     "PadToLargest size {} x {}; give a larger size, or make the picture smaller",
                      picture.width, picture.height, pad.size.width, pad.size.height);
     }
   }

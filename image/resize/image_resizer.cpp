@@ -89,12 +89,12 @@ RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
   if (pixels.width < 1 || pixels.height < 1 || width < 1 || height < 1) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "a picture of {} x {} pixels cannot be resized to {} x {}: every size must be 1 or more",
+        "a picture of {} x {} pixels cannot be resized to {} x {}; expected sizes of 1 or more",
         pixels.width, pixels.height, width, height);
   }
   if (interpolation == Interpolation::opencv_bilinear) {
     throw Error(ErrorCode::unsupported,
-                "ImageResizer makes Pillow's pixels; for OpenCV's, call cv::resize "
+                "ImageResizer resizes as Pillow does; to resize as OpenCV does, call cv::resize "
                 "(ffkit/image/opencv.h)");
   }
   return errors_only("", [&] { return impl_->resize(pixels, width, height, interpolation); });

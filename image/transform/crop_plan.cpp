@@ -84,7 +84,7 @@ DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRan
       (padded_width < options.size.width || padded_height < options.size.height)) {
     throw error_of(ErrorCode::unsupported,
                    "the picture has {} x {} pixels with its padding, less than the {} x {} of "
-                   "RandomCrop; give pad_if_needed=True, or resize it before",
+                   "RandomCrop; give pad_if_needed=True, or resize it before the crop",
                    padded_width, padded_height, options.size.width, options.size.height);
   }
   DrawnCrop crop;
@@ -122,8 +122,8 @@ CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int wid
     throw Error(
         ErrorCode::unsupported,
         fmt::format(
-            "the picture of {} x {} pixels, resized to {} at its short side, would be {} pixels "
-            "long, more than 2^31 - 1; give a smaller resize or leave the picture out",
+            "the picture of {} x {} pixels, resized to a short side of {}, would have a long side "
+            "of {}, more than 2^31 - 1; give a smaller resize or leave the picture out",
             width, height, options.resize, long_side));
   }
   const auto short_pixels = static_cast<int>(options.resize);
@@ -289,9 +289,8 @@ CropPlan plan_crop(const ScalePad& pad, int width, int height, const SampleKey& 
   if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
     throw Error(
         ErrorCode::unsupported,
-        fmt::format("the picture of {} x {} pixels has {} x {} after a ScalePad's factor of "
-                    "{:g}, more than its size of {} x {}; give a larger size or a smaller "
-                    "factor",
+        fmt::format("the picture of {} x {} pixels has {} x {} after ScalePad's factor {:g}, more "
+                    "than ScalePad's size {} x {}; give a larger size or a smaller factor",
                     width, height, plan.resized_width, plan.resized_height, pad.factor,
                     pad.size.width, pad.size.height));
   }

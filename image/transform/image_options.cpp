@@ -69,7 +69,7 @@ void check(const GaussianBlur& blur) {
   if (has_kernel &&
       (blur.kernel_size < 1 || blur.kernel_size > kMaxKernel || blur.kernel_size % 2 == 0)) {
     refuse("GaussianBlur kernel_size", blur.kernel_size,
-           fmt::format("0 or an odd number of 1 to {}", kMaxKernel));
+           fmt::format("0 or an odd number from 1 to {}", kMaxKernel));
   }
   const SigmaRange& sigma = blur.sigma;
   const bool is_positive = has_kernel ? sigma.min > 0 : sigma.min >= 0;
@@ -92,7 +92,7 @@ void check(const AutoContrast&) {}
 void check(const Grayscale& grey) {
   if (grey.num_output_channels == 3) return;
   refuse("Grayscale num_output_channels", grey.num_output_channels,
-         "3, as in Grayscale(3); for one channel leave it out and give the picture channels = 1");
+         "3, as in Grayscale(3); for one channel, remove Grayscale and give channels = 1");
 }
 void check(const Invert&) {}
 
@@ -118,14 +118,14 @@ void check(const OneOf& one_of) {
   if (one_of.weights.empty()) return;
   if (one_of.weights.size() != one_of.augmentations.size()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("OneOf has {} augmentations and {} weights; expected one for each, or "
-                            "none",
+                fmt::format("OneOf has {} augmentations and {} weights; expected one weight for "
+                            "each augmentation, or none",
                             one_of.augmentations.size(), one_of.weights.size()));
   }
   for (const double weight : one_of.weights) check_between("OneOf weight", weight, 0, kMaxFactor);
   if (std::ranges::all_of(one_of.weights, [](double weight) { return weight == 0; })) {
     throw Error(ErrorCode::invalid_argument,
-                "all weights of OneOf are 0; expected one that is more");
+                "all weights of OneOf are 0; expected at least one above 0");
   }
 }
 
@@ -142,9 +142,8 @@ void check_list(const std::vector<Augmentation>& augmentations, int level) {
   if (level > kMaxLevels) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format(
-            "augmentations are nested in more than {0} Apply or OneOf; expected at most {0}",
-            kMaxLevels));
+        fmt::format("more than {0} levels of Apply or OneOf are nested; expected at most {0}",
+                    kMaxLevels));
   }
   std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
   for (const Augmentation& augmentation : augmentations) {
@@ -157,7 +156,7 @@ void check_list(const std::vector<Augmentation>& augmentations, int level) {
     if (level > 0 && std::holds_alternative<PhotoMetricDistortion>(augmentation)) {
       throw Error(ErrorCode::invalid_argument,
                   "PhotoMetricDistortion changes floats, but Apply and OneOf take augmentations of "
-                  "bytes; use it outside of them, with a ScalePad");
+                  "bytes; use PhotoMetricDistortion alone, with a ScalePad");
     }
     if (const auto* within = list_within(augmentation)) check_list(*within, level + 1);
   }
@@ -172,13 +171,13 @@ void check_floats(const ImageOptions& options) {
       });
   if (!is_float && num_distortions > 0) {
     throw Error(ErrorCode::invalid_argument,
-                "PhotoMetricDistortion changes floats, which no transform but ScalePad makes; "
-                "expected a ScalePad or another augmentation");
+                "PhotoMetricDistortion changes floats, but only ScalePad makes floats; give a "
+                "ScalePad or another augmentation");
   }
   if (is_float && std::ssize(options.augmentations) > num_distortions) {
     throw Error(ErrorCode::invalid_argument,
-                "ScalePad makes floats, and this augmentation changes bytes; expected "
-                "PhotoMetricDistortion alone or another transform");
+                "ScalePad makes floats, but this augmentation changes bytes; give only "
+                "PhotoMetricDistortion, or another transform");
   }
   if (num_distortions > 1) {
     throw Error(ErrorCode::invalid_argument,
@@ -194,14 +193,14 @@ void check_values(const ImageOptions& options) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("Compose changes values into bytes, but {} output keeps the values of the "
-                    "file; expected another transform, or a MaskField, which keeps numbers",
+                    "file; give another transform, or a MaskField, which keeps numbers",
                     to_string(dtype)));
   }
   if (options.augmentations.empty() && !options.erasing) return;
   throw Error(
       ErrorCode::invalid_argument,
       fmt::format("augmentations and RandomErasing change colours, but {} output keeps the values "
-                  "of the file; expected none of them or a dtype of u8, f32, f16 or bf16",
+                  "of the file; leave them out, or give a dtype of u8, f32, f16 or bf16",
                   to_string(dtype)));
 }
 
@@ -217,8 +216,8 @@ void check(const RandomErasing& erasing, DType dtype) {
   check_between("RandomErasing value", erasing.value, 0, 255);
   if (erasing.noise) {
     throw Error(ErrorCode::invalid_argument,
-                "RandomErasing noise does not fit u8 output; expected noise = false or a dtype of "
-                "f32, f16 or bf16");
+                "RandomErasing noise is not possible with u8 output; give noise = false or a dtype "
+                "of f32, f16 or bf16");
   }
 }
 

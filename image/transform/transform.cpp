@@ -46,8 +46,8 @@ void check(const Resize& resize) {
     check_size("Resize", *resize.size.both);
     if (resize.max_size == 0) return;
     throw Error(ErrorCode::invalid_argument,
-                "Resize has (height, width) and a max_size; leave max_size out, or give one "
-                "number, the short side");
+                "Resize has both (height, width) and max_size; leave max_size out, or give one "
+                "number for the short side");
   }
   if (short_side != 0 || resize.max_size == 0) check_length("Resize size", short_side);
   if (resize.max_size == 0) return;
@@ -121,8 +121,8 @@ void check(const RandomRotation& rotation) {
   check_center("RandomRotation", rotation.center);
   if (rotation.expand && rotation.center) {
     throw Error(ErrorCode::invalid_argument,
-                "RandomRotation has a center, but with expand the whole picture is on the new "
-                "canvas, wherever it was turned about; leave one of the two out");
+                "RandomRotation has both expand and center, but expand shows the whole picture "
+                "with any center; leave one of the two out");
   }
 }
 
@@ -227,8 +227,8 @@ ImageSize size_after(const Compose& compose) {
     if (resize != nullptr && resize->size.short_side > 0) side = resize->size.short_side;
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "Compose makes pictures of different sizes; end it with a step that gives all of "
-                 "them one size, such as Resize(({}, {})), RandomResizedCrop or FixedSizeCrop",
+                 "Compose makes pictures of different sizes; end it with a step that gives all "
+                 "pictures one size, such as Resize(({}, {})), RandomResizedCrop or FixedSizeCrop",
                  side, side);
 }
 
@@ -277,7 +277,7 @@ void check(const ImageOutput& output) {
     refuse("image output layout", static_cast<double>(output.layout), "nchw or nhwc");
   }
   if (output.channels != 1 && output.channels != 3) {
-    refuse("image output channels", output.channels, "1, grey, or 3");
+    refuse("image output channels", output.channels, "1 (grey) or 3");
   }
   switch (output.dtype) {
     case DType::u8:
@@ -303,8 +303,8 @@ void check(const ImageOutput& output) {
   const auto all_equal = [](const std::array<float, 3>& v) { return v[0] == v[1] && v[0] == v[2]; };
   if (output.channels == 1 && !(all_equal(output.mean) && all_equal(output.std))) {
     throw Error(ErrorCode::invalid_argument,
-                "one channel has one mean and one std, and those given differ between channels; "
-                "expected the same three times, or normalize = false");
+                "mean or std differ between channels, but the output has one channel; give the "
+                "same number three times, or normalize = false");
   }
   for (size_t c = 0; c < 3; ++c) {
     if (!std::isfinite(output.mean[c])) refuse("mean", output.mean[c], "a finite number");
@@ -316,7 +316,7 @@ void check(const ImageOutput& output) {
     const double mean = output.mean[c];
     if (std::max(std::abs(mean), std::abs(1 - mean)) / output.std[c] > kMaxValue) {
       refuse("std", output.std[c],
-             fmt::format("more, for values below 1e38 at a mean of {:g}", mean));
+             fmt::format("a larger number, for values below 1e38 at a mean of {:g}", mean));
     }
   }
 }
@@ -380,13 +380,13 @@ void validate(const ImageTransform& transform, const ImageOutput& output) {
   check(output);
   if (std::holds_alternative<ScalePad>(transform) && output.channels == 1) {
     throw Error(ErrorCode::invalid_argument,
-                "ScalePad makes pictures of 3 channels; expected channels = 3, or a ResizeCrop");
+                "ScalePad makes pictures with 3 channels; give channels = 3, or a ResizeCrop");
   }
   if (std::holds_alternative<ScalePad>(transform) && !has_floats(output.dtype)) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("ScalePad makes floats, which {} output cannot hold; expected a dtype of "
-                    "f32, f16 or bf16, or a ResizeCrop",
+        fmt::format("ScalePad makes floats, but {} output cannot have floats; give a dtype of f32, "
+                    "f16 or bf16, or a ResizeCrop",
                     to_string(output.dtype)));
   }
 }

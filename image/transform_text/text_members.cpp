@@ -124,7 +124,7 @@ void read_text(const TextPlace& place, const TextValue& value, ResizeSize& to) {
 
 void read_text(const TextPlace& place, const TextValue& value, RgbColor& to) {
   to = read_text_numbers<uint8_t, 3>(place, value, 0, 255,
-                                     "a number of 0 to 255, or (red, green, blue)");
+                                     "a number from 0 to 255, or (red, green, blue)");
 }
 
 void read_text(const TextPlace& place, const TextValue& value, Padding& to) {
@@ -223,12 +223,12 @@ void read_text(const TextPlace& place, const TextValue& value, Shear to) {
   } else if (is_text_number(value) || is_text_list(value, Kind::number, 2)) {
     read_text(place, value, to.x);
   } else {
-    refuse_text(place, value, "a number, (low, high) of x, or those of x and of y in one bracket");
+    refuse_text(place, value, "a number, (x_low, x_high) or (x_low, x_high, y_low, y_high)");
   }
 }
 
 void read_text(const TextPlace& place, const TextValue& value, Square to) {
-  constexpr std::string_view kExpected = "a whole number of pixels, as wide as high";
+  constexpr std::string_view kExpected = "one whole number of pixels for both sides";
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   const auto sides = read_text_numbers<int, 2>(place, value, -kMost, kMost, kExpected);
   if (sides[0] != sides[1]) refuse_text(place, value, kExpected);

@@ -33,7 +33,7 @@ class TextParser {
     std::vector<TextValue> values;
     while (!at_end()) {
       values.push_back(value(0));
-      if (!accept(',') && !at_end()) fail("',' or the end");
+      if (!accept(',') && !at_end()) fail("',' or the end of the text");
     }
     return values;
   }
@@ -174,7 +174,7 @@ class TextParser {
     if (!is_number || error != std::errc{} || end != last) {
       const bool is_large = is_number && error == std::errc::result_out_of_range;
       throw error_of(ErrorCode::invalid_argument, "{} is {}", quoted_text(written),
-                     is_large ? "too large or too small" : "no number");
+                     is_large ? "too large or too small" : "not a number");
     }
     if (is_whole) value.number = static_cast<double>(value.integer);
     return value;

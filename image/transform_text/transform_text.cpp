@@ -62,8 +62,8 @@ size_t find_parameter(const TextKind& kind, const TextValue& call, size_t argume
     throw error_of(ErrorCode::invalid_argument, "{} takes no parameters; leave out {}", kind.name,
                    quoted_argument(call, argument));
   }
-  throw error_of(ErrorCode::invalid_argument, "{} has no parameter {}; it is {}({})", kind.name,
-                 quoted_text(name), kind.name, fmt::join(names, ", "));
+  throw error_of(ErrorCode::invalid_argument, "{} has no parameter {}; its form is {}({})",
+                 kind.name, quoted_text(name), kind.name, fmt::join(names, ", "));
 }
 
 // For each parameter its value in the call; null where it has none. Throws Error(invalid_argument)
@@ -79,21 +79,21 @@ std::vector<const TextValue*> match_arguments(const TextKind& kind, const TextVa
       at = find_parameter(kind, call, i);
     } else if (has_names) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} has {} after a parameter with a name; give it a name too", kind.name,
-                     quoted_argument(call, i));
+                     "{} has {} without a name after a parameter with a name; give it a name too",
+                     kind.name, quoted_argument(call, i));
     } else if (at >= num_parameters) {
-      throw error_of(ErrorCode::invalid_argument, "{} takes {} parameters, and {} is one more",
+      throw error_of(ErrorCode::invalid_argument, "{} takes at most {} parameters; leave out {}",
                      kind.name, num_parameters, quoted_argument(call, i));
     }
     if (values[at] != nullptr) {
-      throw error_of(ErrorCode::invalid_argument, "{} has {} twice; leave out {}", kind.name,
-                     kind.parameters[at].name, quoted_argument(call, i));
+      throw error_of(ErrorCode::invalid_argument, "{} has the parameter {} twice; leave out {}",
+                     kind.name, kind.parameters[at].name, quoted_argument(call, i));
     }
     values[at] = &call.items[i];
   }
   for (size_t i = 0; i < num_parameters; ++i) {
     if (values[i] != nullptr || !kind.parameters[i].is_required) continue;
-    throw error_of(ErrorCode::invalid_argument, "{} lacks its parameter {}",
+    throw error_of(ErrorCode::invalid_argument, "{} needs the parameter {}",
                    quoted_text(call.source), kind.parameters[i].name);
   }
   return values;
@@ -108,8 +108,8 @@ void read_text(const TextPlace& place, const TextValue& value, std::vector<Augme
     auto* augmentation = std::get_if<Augmentation>(&made);
     if (augmentation == nullptr) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} takes augmentations, such as ColorJitter; {} is none", place.transform,
-                     quoted_text(one.source));
+                     "{} takes augmentations, such as ColorJitter, but {} is not an augmentation",
+                     place.transform, quoted_text(one.source));
     }
     to.push_back(std::move(*augmentation));
   };
@@ -195,7 +195,7 @@ const std::vector<TextKind>& text_kinds() {
 TextTransform make_text_transform(const TextValue& call) {
   if (call.kind != TextValue::Kind::call) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is not a transform; an example: RandomResizedCrop(224)",
+                   "{} is not a transform; give one such as RandomResizedCrop(224)",
                    quoted_text(call.source));
   }
   const std::vector<TextKind>& kinds = text_kinds();
@@ -208,7 +208,7 @@ TextTransform make_text_transform(const TextValue& call) {
   std::vector<std::string> names;
   names.reserve(kinds.size());
   for (const TextKind& kind : kinds) names.emplace_back(kind.name);
-  throw error_of(ErrorCode::invalid_argument, "there is no transform {}; the nearest: {}",
+  throw error_of(ErrorCode::invalid_argument, "there is no transform {}; the nearest names are {}",
                  quoted_text(call.text), fmt::join(nearest_names(call.text, names), ", "));
 }
 
@@ -225,7 +225,7 @@ class OptionsOfText {
       options_.transform = *scale_pad_;
     } else if (steps_.empty()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the text {} has no transform that gives a size; an example: "
+                     "the text {} has no transform that gives a size; add one such as "
                      "RandomResizedCrop(224)",
                      quoted_text(text));
     } else {
@@ -256,8 +256,7 @@ class OptionsOfText {
   }
   void take(const RandomErasing& erasing, const TextValue& call) {
     if (options_.erasing) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "{} is a second RandomErasing; a picture has one at most",
+      throw error_of(ErrorCode::invalid_argument, "{} is a second RandomErasing; give only one",
                      quoted_text(call.source));
     }
     options_.erasing = erasing;
@@ -269,7 +268,7 @@ class OptionsOfText {
   [[noreturn]] static void refuse_scale_pad(const TextValue& call) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "{} cannot be combined with another step of geometry: a ScalePad must be the only one",
+        "{} cannot be combined with another step of geometry; a ScalePad must be the only step",
         quoted_text(call.source));
   }
 

@@ -57,8 +57,8 @@ void validate(const MaskOptions& options) {
   const auto check = [&](const char* what, int64_t number) {
     if (holds(dtype, number)) return;
     throw error_of(ErrorCode::invalid_argument,
-                   "the mask's {} is {}, which {} cannot hold; take another dtype", what, number,
-                   to_string(dtype));
+                   "the {} of the mask is {}, which does not fit the dtype {}; give another dtype",
+                   what, number, to_string(dtype));
   };
   check("fill", fill_of(options));
   for (const auto& [number, id] : options.ids) check("new id", id);
@@ -87,8 +87,8 @@ int64_t MaskScaler::renumbered(int64_t number) const {
   }
   if (!holds(options_.dtype, id)) {
     throw error_of(ErrorCode::corrupt,
-                   "the mask has the id {}, which {} cannot hold; take another dtype for "
-                   "the mask",
+                   "the mask has the id {}, which does not fit the dtype {}; give the mask another "
+                   "dtype",
                    id, to_string(options_.dtype));
   }
   return id;

@@ -187,8 +187,8 @@ void PictureViews::follow(std::span<const std::byte> encoded, const PictureViews
 void require_size_of_picture(const char* what, int width, int height, const ImageInfo& picture) {
   if (width == picture.width && height == picture.height) return;
   throw error_of(ErrorCode::corrupt,
-                 "the {} has {} x {} pixels, its picture {} x {}; both must have one size", what,
-                 width, height, picture.width, picture.height);
+                 "the {} has {} x {} pixels, but its picture has {} x {}; expected equal sizes",
+                 what, width, height, picture.width, picture.height);
 }
 
 void PictureViews::Impl::read_header(std::span<const std::byte> bytes, size_t num_pictures) {

@@ -36,8 +36,8 @@ void require_grey(const WideRgbView& pixels) {
     for (int x = 0; x < pixels.width; ++x, row += 3) {
       if (row[0] == row[1] && row[0] == row[2]) continue;
       throw Error(ErrorCode::unsupported,
-                  "a picture of 16 bits in colours, whose values have no grey; load it with 3 "
-                  "channels, or as bytes");
+                  "the picture has 16-bit colours, which ffkit does not convert to grey; load it "
+                  "with 3 channels, or as u8");
     }
   }
 }
@@ -154,11 +154,11 @@ bool ViewRenderer::is_wide(const ImageInfo& info) const {
   const char* what = nullptr;
   if (impl_->is_float) what = "a ScalePad";
   if (impl_->augments) what = "its augmentations";
-  if (mixes_warped(impl_->options.transform)) what = "a bilinear or bicubic turn";
+  if (mixes_warped(impl_->options.transform)) what = "a bilinear or bicubic rotation or warp";
   if (what == nullptr) return true;
   throw error_of(ErrorCode::unsupported,
-                 "a picture has 16 bits per channel, and {} would keep only 8; load it as u8 (the "
-                 "high bytes), or leave them out",
+                 "the picture has 16 bits per channel, but {0} would keep only 8; load it as u8 "
+                 "(the high bytes), or leave out {0}",
                  what);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kCacheFooter =
     R"(The folder is FFKIT_CACHE, or ffkit-cache-<user> in TMPDIR or /tmp; the bound is FFKIT_CACHE_BYTES, or half of what is free on the disk.
-What a process uses stays, and so do files that are not the cache's own.
+Files that a process uses are kept, and so are files that do not belong to the cache.
 
 With --json: one document with folder (null: the cache is off), max_bytes (null: half of what is free), num_bytes,
   sets: [address, num_shards, num_bytes, is_in_use, last_used (seconds since 1970)], and removed_bytes with --clean.)";

@@ -21,7 +21,7 @@ constexpr const char* kCatFooter =
     R"(With --json: one document with split, record and fields, and with class and class_name where there is a label. Fields look as in
   'ls --json'. Tensors have their values too, in row-major order. With --field, images and bytes are base64.
 
-A picture in the dct code ('dct' in what is printed, with the bytes that it takes) is written as the JPEG file that it was made from.)";
+A picture in the dct code (printed as 'dct', with its size in bytes) is written as the JPEG file from which it was made.)";
 
 struct CatOptions {
   Target target;
@@ -74,8 +74,8 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
   }
   if (field.type == FieldType::list) {
     throw CLI::ValidationError(
-        "--field", fmt::format("field '{}' is a list; take it with --json, or with export to files",
-                               field.name));
+        "--field",
+        fmt::format("field '{}' is a list; use --json, or ffinspect export", field.name));
   }
   if (field.type == FieldType::string) {
     write_output(options.output, std::string(record.string(i)) + "\n");
@@ -88,7 +88,7 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
   if (options.output.empty() && stdout_is_terminal()) {
     throw CLI::ValidationError(
         "--field",
-        fmt::format("field '{}' is binary; send it to a file with --output", field.name));
+        fmt::format("field '{}' is binary; write it to a file with --output", field.name));
   }
   if (field.type == FieldType::image) {
     std::vector<std::byte> jpeg;
@@ -103,13 +103,13 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
 std::string document_text(const Dataset& dataset, const RecordView& record,
                           const CatOptions& options) {
   if (!text::is_token_schema(dataset.schema())) {
-    throw CLI::ValidationError("--document", "the records are not blocks of documents");
+    throw CLI::ValidationError("--document", "the records have no documents; leave it out");
   }
   const text::TokenBlock block(record, dataset.schema());
   if (options.document >= block.num_documents()) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("has {} documents; there is no document {}", block.num_documents(),
-                            options.document),
+                fmt::format("has {} documents, from number 0; there is no document {}",
+                            block.num_documents(), options.document),
                 {.path = dataset.path().string(), .record = options.record});
   }
   std::vector<uint32_t> ids = block.document(options.document);

@@ -23,14 +23,14 @@ namespace {
 
 constexpr const char* kDuplicatesFooter =
     R"(Two records are equal when their pictures have the same bytes; a JPEG and its dct code count as the same. They are near when the perceptual hashes
-of their pictures (phash of Python's ImageHash) differ in at most --distance of 64 bits: pictures that were encoded anew, made larger or smaller, grey, a
-little brighter, or cut by 1 %. Mirrored and turned pictures are not near. Records that are equal or near are in a group, and so are those that another
-one connects: the ends of such a chain may differ more. Pictures with nothing in them, such as blank ones, and those that cannot be decoded are
+of their pictures (phash of Python's ImageHash) differ in at most --distance of 64 bits: pictures that were encoded again, made larger or smaller, grey, a
+little brighter, or cut by 1 %. Mirrored and turned pictures are not near. Records that are equal or near are in one group. If A is near B and B is near C,
+all three are in one group, although A and C may differ more. Pictures without content, such as blank ones, and pictures that cannot be decoded are
 compared by their bytes.
 
-Hashes are kept in --hashes, a file a split, so that a search takes seconds the next time; one that was stopped continues.
+Hashes are kept in --hashes, one file for each split, so that the next search takes seconds. A search that was stopped continues.
 
-Exit status 1 when records or pictures were damaged, 0 otherwise, whatever was found.
+Exit status 1 if records or pictures are damaged, else 0, with or without duplicates.
 
 With --json: one document with
   splits: [split, path, field (null: whole records), num_records, num_pictures (with a hash), num_plain, num_undecodable, num_null, num_damaged,
@@ -59,7 +59,7 @@ std::vector<Dataset> open_wanted(const DuplicatesCommand& command) {
   for (const std::string& name : command.splits) {
     if (std::ranges::count(command.splits, name) > 1) {
       throw error_at(command.target.path, ErrorCode::invalid_argument,
-                     "split '{}' is named twice; give each once", name);
+                     "split '{}' is given twice; remove one of them", name);
     }
     Target target = command.target;
     target.split = name;
@@ -118,7 +118,7 @@ std::string duplicate_split_text(const DuplicateSplit& split, size_t number) {
   const auto add = [&](int64_t count, const char* what) {
     if (count > 0) text += fmt::format("; {} {}", with_commas(count), what);
   };
-  add(counts.num_plain, "without enough in the picture for a hash, compared by bytes");
+  add(counts.num_plain, "with too little content for a hash, compared by bytes");
   add(counts.num_undecodable, "with a picture that cannot be decoded, compared by bytes");
   add(counts.num_null, "whose field is null, not compared");
   add(counts.num_damaged, "DAMAGED, not compared");
@@ -243,7 +243,7 @@ int duplicates(const DuplicatesCommand& command) {
   const std::vector<Dataset> splits = open_wanted(command);
   if (!command.keep.empty() && command.splits.empty() && splits.size() > 1) {
     throw error_at(command.target.path, ErrorCode::invalid_argument,
-                   "has several splits; --keep writes the records of the first --split");
+                   "has several splits; name the split for --keep with --split");
   }
   for (const Dataset& split : splits) {
     require_no_input(command.output, input_files(split, command.target));
@@ -285,8 +285,8 @@ void add_duplicates_command(CLI::App& app, Action& action) {
       ->option_text("NAME");
   command
       ->add_option("--field", options->options.field,
-                   "The field that is compared; the first picture by default. Fields that are no "
-                   "pictures, and records without any, are compared by their bytes")
+                   "The field to compare; the first picture by default. Fields that are not "
+                   "pictures, and records without pictures, are compared by their bytes")
       ->option_text("NAME");
   CLI::Option* distance =
       command
@@ -311,7 +311,7 @@ void add_duplicates_command(CLI::App& app, Action& action) {
   command
       ->add_option("--keep", options->keep,
                    "Writes a list for --indices: the records of the first --split without "
-                   "duplicates, that is, one of each group, and none of a group with another split")
+                   "duplicates: one of each group, and none of a group with another split")
       ->option_text("FILE");
   command->add_option("-o,--output", options->output, "Writes to a file, not to standard output")
       ->option_text("FILE");

@@ -39,25 +39,25 @@ The files of all other data sets are
 Tensors become .npy (bf16 as float32), numbers and strings .txt. The field 'cam_front/image' is in a folder cam_front. The items of a list are in a
 folder with the name of the list. Null fields have no file. A packed folder (FFRecord v1) becomes its original folder tree.
 
-Of classes with equal names, or with '/' in them, the folders get others; OUT/classes.txt has them in the order of the labels, also where
-that is not the order of the names, or a class has no file. ffconvert folder --classes takes it.
+If classes have equal names, or names with '/', their folders get other names. OUT/classes.txt has the names in the order of the labels, also if
+that is not the order of the names, or a class has no file. Give this file to ffconvert folder --classes.
 
 imagefolder: the same for image classification; other data sets are refused.
 
-webdataset: tar files, OUT/<split>/<split>-000000.tar, ... A sample's key is the id without the ending of a picture file, or the record number where that
-cannot be a key; the id is in a member .id.txt then. An image is .jpg, .png, ..., an integer 'label' .cls, a string .txt, a tensor and any other number
-.npy, bytes are called as their field. A field 'left/image' is .left.jpg. Null fields have no member. What `ffconvert webdataset` gives back in another
-way, and the options that it needs, are said at the end.
+webdataset: tar files, OUT/<split>/<split>-000000.tar, ... A sample's key is the id without the ending of a picture file, or the record number if the id
+cannot be a key; then the id is in a member .id.txt. An image is .jpg, .png, ..., an integer 'label' .cls, a string .txt, a tensor and any other number
+.npy, and bytes have the name of their field. A field 'left/image' is .left.jpg. Null fields have no member. The command prints at the end which fields
+`ffconvert webdataset` gives back in another form, and which options it needs.
 
 mds: MosaicML Streaming's shards, OUT/<split>/index.json, shard.00000.mds, ... A field is a column: jpeg, png, str, int, uint8 .. float64, ndarray,
-bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, since MDS has nothing for them; --fields leaves
-fields out.
+bytes, list[jpeg], json for lists of strings. Null fields and lists of tensors or bytes are refused, because MDS cannot store them; leave them
+out with --fields.
 
-webdataset and mds write the classes into OUT/classes.txt, one a line, and readable names into OUT/class_names.txt. The bytes of pictures are kept in
+webdataset and mds write the classes into OUT/classes.txt, one on each line, and readable names into OUT/class_names.txt. The bytes of pictures are kept in
 all forms. Parquet is written by Python's ffkit.Dataset.to_parquet().
 
 Nothing is overwritten. The files are first written to OUT.ffinspect-export, or to OUT/.ffinspect-export when OUT is an empty folder. They are moved
-to OUT when they are complete. An export that fails, or that is stopped by Ctrl-C, removes them. The next export removes what a killed one left.
+to OUT when they are complete. An export that fails, or that is stopped by Ctrl-C, removes them. The next export removes the files of a killed one.
 
 With --json: one document with output, form, class_files, notes, way_back (the command that converts it again, or null), splits: [split, num_records,
   num_files, num_bytes, num_skipped, renamed: [record, file], notes]. For a packed folder: output, num_files, num_folders, num_bytes.)";
@@ -85,11 +85,11 @@ void print_export(const ExportedSplit& split, const std::string& destination) {
              with_commas(split.num_files), split.num_files == 1 ? "file" : "files", destination,
              split.split, human_bytes(split.num_bytes));
   if (split.num_skipped > 0) {
-    fmt::print("{}: records without a file, because what it would hold is null: {}\n", split.split,
+    fmt::print("{}: records without a file, because their fields are null: {}\n", split.split,
                with_commas(split.num_skipped));
   }
   for (const auto& [record, path] : split.renamed) {
-    fmt::print("{}: record {}: its name is taken; written as {}\n", split.split, record,
+    fmt::print("{}: record {}: its file name exists already; written as {}\n", split.split, record,
                escaped(path));
   }
   for (const ExportNote& note : split.notes) {
@@ -143,7 +143,7 @@ void print_whole(const ExportOptions& options, const Exported& exported) {
   }
   for (const std::string& note : exported.notes) fmt::print("{}\n", escaped(note));
   const std::string back = way_back(options, exported);
-  if (!back.empty()) fmt::print("the way back: {}\n", back);
+  if (!back.empty()) fmt::print("to convert it again: {}\n", back);
 }
 
 Json whole_to_json(const ExportOptions& options, const Exported& exported) {
@@ -191,7 +191,7 @@ int export_tree(const ExportOptions& options) {
   if (is_packed(options.target)) {
     if (choice.form != ExportForm::files || choice.shard_bytes > 0 || !choice.fields.empty()) {
       throw error_at(options.target.path, ErrorCode::invalid_argument,
-                     "is a packed folder, whose files are exported as they are; leave out --as, "
+                     "is a packed folder, and its files are exported unchanged; leave out --as, "
                      "--shard-size and --fields");
     }
     export_packed(options.target, options.destination);

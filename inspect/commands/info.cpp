@@ -21,7 +21,7 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kInfoFooter =
-    R"(The record sizes are of all records, or of an even sample when there are more than two million.
+    R"(The record sizes are those of all records, or of an even sample if there are more than two million.
 
 With --json: one document {"splits": [...]}, each with split, path, num_records, num_shards, format_version,
   file_bytes, stored_bytes and raw_bytes (of records, compressed and not), compression_ratio, record_size

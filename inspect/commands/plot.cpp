@@ -23,12 +23,12 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kPlotFooter =
-    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on. A red cross stands
-where a value is nan or inf.
+    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on. A red cross marks
+a value that is nan or inf.
 
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
-  data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. Where a task counts others than
-  images, their name stands in these places. Of a confusion matrix (fftrain --evaluate RUN --confusion FILE.json): output, width, height, classes, matrix.)";
+  data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. If a task does not count images
+  but tokens, the names have tokens instead. For a confusion matrix (fftrain --evaluate RUN --confusion FILE.json): output, width, height, classes, matrix.)";
 
 // metrics.jsonl of a work folder of fftrain.
 struct RunMetrics {
@@ -106,7 +106,7 @@ RunMetrics read_metrics(const std::filesystem::path& work_dir) {
   std::ifstream in(path);
   if (!in) {
     throw error_at(work_dir, ErrorCode::not_found,
-                   "holds no metrics.jsonl; give the --work-dir of a run of fftrain");
+                   "has no metrics.jsonl; give the --work-dir of a run of fftrain");
   }
   RunMetrics metrics;
   std::string line;
@@ -114,7 +114,7 @@ RunMetrics read_metrics(const std::filesystem::path& work_dir) {
   for (int64_t number = 1; std::getline(in, line) && !in.eof(); ++number) {
     if (add_line(line, metrics)) continue;
     throw error_at(path, ErrorCode::corrupt,
-                   "line {} is not one that fftrain writes; was it changed by hand?", number);
+                   "line {} was not written by fftrain; it was changed or is damaged", number);
   }
   if (metrics.train.empty() && metrics.validation.empty()) {
     throw error_at(path, ErrorCode::invalid_argument,
@@ -170,7 +170,7 @@ std::string title_of(const PlotOptions& options, const RunMetrics& metrics) {
 }
 
 int plot_confusion(const PlotOptions& options) {
-  if (options.log) throw CLI::ValidationError("--log", "is of a training run; leave it out");
+  if (options.log) throw CLI::ValidationError("--log", "is for training runs; leave it out");
   require_no_input(options.output, {options.work_dir});
   const ConfusionCounts counts = read_confusion(options.work_dir);
   const Canvas canvas = draw_confusion(counts);

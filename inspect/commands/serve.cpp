@@ -20,8 +20,8 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kServeFooter =
-    R"(Prints an address for a browser on this machine, and the ssh line for a browser on another one. Only who has the address sees the data; nothing
-listens beyond 127.0.0.1, and nothing is loaded from elsewhere. The data set is only read: hashes of duplicates are kept in --hashes. Ctrl-C ends it.
+    R"(Prints an address for a browser on this machine, and the ssh line for a browser on another one. Only a person with the address sees the data. The
+server listens on 127.0.0.1 only, and the page loads nothing from elsewhere. The data set is only read: hashes of duplicates are kept in --hashes. Ctrl-C ends it.
 
 With --json: one document with address, port and token, when it is ready.)";
 
@@ -56,7 +56,7 @@ void print_addresses(const ServeOptions& options, const http::Server& server) {
 void open_browser(const std::string& address) {
   const std::string command = "xdg-open " + shell_word(address) + " > /dev/null 2>&1 &";
   if (std::system(command.c_str()) != 0) {
-    fmt::print(stderr, "ffinspect: warning: xdg-open did not start; open the address yourself\n");
+    fmt::print(stderr, "ffinspect: warning: cannot start xdg-open; open the address yourself\n");
   }
 }
 
@@ -69,7 +69,7 @@ int serve_data(const ServeOptions& options) {
     }
   }
   if (options.results.size() > 2) {
-    throw CLI::ValidationError("--results", "takes two files at most");
+    throw CLI::ValidationError("--results", "takes at most two files");
   }
   if (!options.results.empty()) serve::read_results(set, options.results[0]);
   if (options.results.size() > 1) serve::read_other_results(set, options.results[1]);

@@ -26,8 +26,8 @@ constexpr const char* kStatsFooter =
     R"(A column holds 0 or an empty text for a null value, and the statistics count it as such.
 
 With --json: one document {"splits": [...]}, each with split, path, num_records, columns (name, type, dtype,
-  count, and min, max, mean, num_nan or distinct, num_empty), labels (label, class, class_name, num_records, all
-  of them; null where labels are no column).)";
+  count, and min, max, mean, num_nan or distinct, num_empty), labels (label, class, class_name, num_records, for
+  all labels; null if labels are not a column).)";
 
 struct StatsOptions {
   Target target;
@@ -227,7 +227,7 @@ int stats(const StatsOptions& options) {
     const Json& split = splits[i];
     fmt::print("{}{}: {} records\n", i == 0 ? "" : "\n", split["path"].get<std::string>(),
                with_commas(split["num_records"].get<int64_t>()));
-    if (split["columns"].empty()) fmt::print("  no field is kept as a column\n");
+    if (split["columns"].empty()) fmt::print("  no field is a column\n");
     print_columns(split["columns"]);
     print_labels(split["labels"], options.max_classes);
   }

@@ -20,7 +20,7 @@
 namespace ffkit {
 namespace {
 
-constexpr const char* kVerifyFooter = R"(Exit status 1 when anything is damaged.
+constexpr const char* kVerifyFooter = R"(Exit status 1 if anything is damaged.
 
 With --json: one document with is_whole, splits: [split, path, is_whole, num_records, num_shards, file_bytes,
   num_pictures and num_dct_pictures (with --pictures), warnings,

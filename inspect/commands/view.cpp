@@ -36,14 +36,14 @@ With --json: one document with split, field, output, width, height, samples: [re
 With --json and --record of nuScenes: split, record, token, scene, num_boxes, num_boxes_drawn (in camera images), problems, output,
   width, height; with --results also num_predictions, num_predictions_drawn.
 For nuScenes, --size is the width of one camera's image; default: 640. With --results, annotations are green and predictions magenta.
-With --results of classes, the class that was found and its score stand under each picture; --json has found_class and score.
-With --results of persons, each picture is what was cropped of it, with the true root in green and the found one in magenta; --json has root, found_root and
-distance of each.
+With --results of classes, the predicted class and its score are under each picture; --json has found_class and score.
+With --results of persons, each picture is the crop of one person, with the true root in green and the found root in magenta; --json has root, found_root and
+distance of each person.
 
-With --transform or --config, the pictures are what a Loader over the whole split gives the network for --draw-seed and the epochs 0 .. --draws - 1, as bytes that are not
-normalised, drawn to fit --size. Masks (--mask), boxes and key points have followed them. With --json, samples have views: a list of [view, copy, epoch, width,
+With --transform or --config, the pictures are those that a Loader over the whole split gives the network for --draw-seed and the epochs 0 .. --draws - 1, as bytes that are not
+normalised, scaled to fit --size. Masks (--mask), boxes and key points have the same geometry. With --json, samples have views: a list of [view, copy, epoch, width,
 height, geometry, num_boxes, problem], where geometry is the 3 x 3 matrix from pixels of the picture to those of the view, and num_boxes counts the boxes that are kept.
-Steps of geometry are done in their order, then augmentations, then RandomErasing. A TEXT has these transforms, with the names, parameters and defaults of Python's ffkit:
+Steps of geometry are done first, in their order, then augmentations, then RandomErasing. A TEXT has these transforms, with the names, parameters and defaults of Python's ffkit:
 )";
 
 // What --help says below the options.
@@ -108,12 +108,11 @@ size_t find_image_field(const Dataset& dataset, const std::string& wanted) {
     const FieldType type = schema.fields[i].type;
     if (type == FieldType::image || type == FieldType::bytes) return i;
     throw error_at(dataset.path(), ErrorCode::invalid_argument,
-                   "field '{}' holds no pictures but {}", wanted, to_string(type));
+                   "field '{}' has no pictures; its type is {}", wanted, to_string(type));
   }
   const auto found = std::ranges::find(schema.fields, FieldType::image, &Field::type);
   if (found == schema.fields.end()) {
-    throw error_at(dataset.path(), ErrorCode::invalid_argument,
-                   "has no field of type image to look at");
+    throw error_at(dataset.path(), ErrorCode::invalid_argument, "has no field of type image");
   }
   return static_cast<size_t>(found - schema.fields.begin());
 }
@@ -126,9 +125,9 @@ int64_t find_record(const Dataset& dataset, int64_t number) {
     if (dataset.index_in_split(i) == number) return i;
   }
   const std::string problem =
-      dataset.is_subset()
-          ? fmt::format("record {} is not among those that --where and --indices choose", number)
-          : fmt::format("has {} records; there is no number {}", dataset.num_records(), number);
+      dataset.is_subset() ? fmt::format("record {} is not chosen by --where and --indices", number)
+                          : fmt::format("has {} records, from number 0; there is no record {}",
+                                        dataset.num_records(), number);
   throw error_at(dataset.path(), ErrorCode::invalid_argument, problem);
 }
 
@@ -198,7 +197,7 @@ void check_beside_views(const ViewOptions& options, const CLI::App& command) {
   const std::string views = views_option(options);
   if (!views.empty() && !options.results.empty()) {
     throw CLI::ValidationError(
-        "--results", "what was found is drawn into whole pictures; leave it out, or " + views);
+        "--results", "results are drawn into whole pictures only; leave it out, or " + views);
   }
   for (const char* name : {"--draws", "--draw-seed"}) {
     if (views.empty() && command.count(name) > 0) {
@@ -264,13 +263,13 @@ int view(const ViewOptions& options) {
     }
   } else if (options.wrong) {
     throw error_at(options.results, ErrorCode::invalid_argument,
-                   "has no predicted classes, an object per line with record, class and score");
+                   "has no predicted classes; each line needs record, class and score");
   } else if (!options.results.empty()) {
     if (!has_roots(dataset.schema()) || !options.field.empty()) {
       throw error_at(
           dataset.path(), ErrorCode::invalid_argument,
-          "results can be drawn into keyframes of a nuScenes split, one at a time, and into a "
-          "split of persons; give --record of the first or a split of persons, and no --field");
+          "results can be drawn into one keyframe of nuScenes, or into a split of persons; give "
+          "--record for a nuScenes split, and leave out --field");
     }
     if (options.min_score_is_given) {
       throw CLI::ValidationError("--min-score",
@@ -286,10 +285,10 @@ int view(const ViewOptions& options) {
                                      std::min(options.count, dataset.num_records()), options.seed);
   if (records.empty() && options.wrong) {
     throw error_at(options.results, ErrorCode::invalid_argument,
-                   "has no picture with a label whose predicted class is another one");
+                   "has no picture with a wrong predicted class; leave out --wrong");
   }
   if (records.empty()) {
-    throw error_at(dataset.path(), ErrorCode::invalid_argument, "has no records to look at");
+    throw error_at(dataset.path(), ErrorCode::invalid_argument, "has no records");
   }
   std::optional<size_t> mask_field;
   if (!options.mask.empty()) mask_field = find_image_field(dataset, options.mask);

@@ -62,7 +62,7 @@ std::vector<Dataset> open_splits(const Target& target) {
   if (!target.indices.empty()) {
     if (splits.size() > 1) {
       throw error_at(target.path, ErrorCode::invalid_argument,
-                     "an index file belongs to one of several splits; choose it with --split");
+                     "an index file belongs to one split; choose the split with --split");
     }
     splits.front() = splits.front().subset(read_index_file(target.indices));
   }
@@ -173,7 +173,7 @@ class PictureCheck {
     ++num_dct_pictures_;
     transcoder_.decode_to_jpeg(image, jpeg_);
     if (!is_equal(pixels, jpeg_decoder_.decode(jpeg_))) {
-      throw Error(ErrorCode::corrupt, "the JPEG that is made of its dct code has other pixels");
+      throw Error(ErrorCode::corrupt, "the JPEG file made from its dct code has other pixels");
     }
   }
 

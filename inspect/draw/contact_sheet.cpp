@@ -118,7 +118,7 @@ void draw_mask(Canvas& canvas, std::span<const std::byte> mask, const ImageInfo&
   const MaskView numbers =
       decoder.decode(mask, has_colors ? MaskNumbers::panoptic : MaskNumbers::values);
   if (numbers.width != info.width || numbers.height != info.height) {
-    throw error_of(ErrorCode::corrupt, "the mask has {} x {} pixels, its picture {} x {}",
+    throw error_of(ErrorCode::corrupt, "the mask has {} x {} pixels, but its picture has {} x {}",
                    numbers.width, numbers.height, info.width, info.height);
   }
   for (int y = 0; y < to.height; ++y) {
@@ -343,7 +343,7 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
     const std::string id = json.value("id", std::string());
     if (!is_of_split || (!ids.empty() && !id.empty() && ids[record] != id)) {
       throw error_at(file, ErrorCode::invalid_argument,
-                     "line {} is of record {}, '{}', which {} does not have; give the split that "
+                     "line {} names record {}, '{}', which {} does not have; give the split that "
                      "was predicted",
                      number, record, printable(id), split.path().string());
     }
@@ -358,8 +358,8 @@ ClassResults::ClassResults(const Dataset& split, const std::filesystem::path& fi
     }
     if (json.contains("loss") && json["loss"].is_number()) found.loss = json["loss"].get<double>();
     if (!found_.emplace(record, std::move(found)).second) {
-      throw error_at(file, ErrorCode::corrupt, "line {} is of record {}, which appeared before",
-                     number, record);
+      throw error_at(file, ErrorCode::corrupt, "line {}: record {} appears a second time", number,
+                     record);
     }
     records_.push_back(record);
   }
@@ -394,7 +394,7 @@ void ClassResults::add(int64_t record, SheetEntry& entry, Json& json) const {
 
 std::string ClassResults::disagreement() const {
   if (num_other_labels_ == 0) return "";
-  return fmt::format("{} of {} results have another label than the data set, whose labels count",
+  return fmt::format("{} of {} results have another label than the data set, which has priority",
                      num_other_labels_, records_.size());
 }
 

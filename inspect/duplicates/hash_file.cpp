@@ -177,7 +177,7 @@ HashFileWriter::HashFileWriter(std::filesystem::path path, HashFileKey key)
   if (fd < 0) throw io_error_at(path_, "cannot open the file of hashes", errno);
   lock_ = FileLock(fd);
   if (lock_.try_lock(FileLock::Mode::exclusive) == EWOULDBLOCK) {
-    throw io_error_at(path_, "another process writes these hashes", EWOULDBLOCK);
+    throw io_error_at(path_, "another process is writing these hashes", EWOULDBLOCK);
   }
   const std::vector<std::byte> expected = hash_file_header(key_);
   std::vector<std::byte> header(kHashHeaderBytes);

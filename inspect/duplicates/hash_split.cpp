@@ -183,12 +183,12 @@ HashedField choose_hashed_field(const Dataset& dataset, const std::string& wante
     const auto found = std::ranges::find(schema.fields, FieldType::image, &Field::type);
     if (found == schema.fields.end()) {
       notes.push_back(fmt::format(
-          "{}: has no pictures; records are compared by all of their bytes, ids included", split));
+          "{}: has no pictures; records are compared by all of their bytes, including ids", split));
       return {};
     }
     position = static_cast<size_t>(found - schema.fields.begin());
     if (const std::string others = other_pictures(schema, position); !others.empty()) {
-      notes.push_back(fmt::format("{}: field '{}' is compared, and not {}; {} chooses another",
+      notes.push_back(fmt::format("{}: field '{}' is compared, not {}; choose another with {}",
                                   split, found->name, others, option_name("field")));
     }
   }
@@ -196,7 +196,7 @@ HashedField choose_hashed_field(const Dataset& dataset, const std::string& wante
   const bool is_picture = field.type == FieldType::image;
   if (!is_picture) {
     notes.push_back(fmt::format(
-        "{}: field '{}' is compared by its bytes; near ones are found of pictures alone", split,
+        "{}: field '{}' is compared by its bytes; near duplicates need a field of pictures", split,
         field.name));
   }
   return {position, field.name, is_picture ? HashKind::pictures : HashKind::bytes};

@@ -38,7 +38,7 @@ void write_lines(const std::filesystem::path& folder, const ClassLines& list, Ex
   const auto odd = std::ranges::find_if_not(list.lines, is_line);
   if (odd != list.lines.end()) {
     exported.notes.push_back(
-        fmt::format("{} is not written: class {}, '{}', cannot be a line of it", list.file,
+        fmt::format("{} is not written: class {}, '{}', cannot be a line of a file", list.file,
                     odd - list.lines.begin(), *odd));
     return;
   }
@@ -56,8 +56,8 @@ ExportSource::ExportSource(Dataset dataset, const std::vector<std::string>& fiel
   mapping_.stored = std::exchange(schema_, {});
   for (const std::string& name : fields) {
     if (std::ranges::count(fields, name) > 1) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "--fields names '{}' twice; a field is exported once", name);
+      throw error_of(ErrorCode::invalid_argument, "--fields names '{}' twice; remove one of them",
+                     name);
     }
     const size_t position = mapping_.stored.require(name);
     schema_.fields.push_back(mapping_.stored.fields[position]);
@@ -72,7 +72,7 @@ std::string ExportNote::text(bool is_whole) const {
   std::string text =
       fmt::format("{}: {}", sentence, fmt::join(std::span(items).first(num_shown), "; "));
   if (num_shown < items.size()) {
-    text += fmt::format("; and {} others, which --json names", items.size() - num_shown);
+    text += fmt::format("; and {} others (--json lists all)", items.size() - num_shown);
   }
   return text;
 }
@@ -86,8 +86,8 @@ void write_class_files(const std::vector<Dataset>& splits, const std::filesystem
   const bool are_alike = std::ranges::all_of(splits, is_like_first);
   if (!are_alike) {
     exported.notes.emplace_back(
-        "the splits have different classes, a file each; convert them separately, each with its "
-        "own");
+        "the splits have different classes, so each has a file of its own; convert each split "
+        "separately, with its file");
   }
   for (const Dataset& dataset : splits) {
     const Manifest& manifest = dataset.manifest();
@@ -95,8 +95,8 @@ void write_class_files(const std::vector<Dataset>& splits, const std::filesystem
     write_lines(folder, {"classes" + ending, manifest.classes}, exported);
     write_lines(folder, {"class_names" + ending, manifest.class_names}, exported);
     if (!manifest.class_ids.empty()) {
-      exported.notes.push_back(fmt::format(
-          "{}: the ids that its classes had at their source are not written", manifest.split));
+      exported.notes.push_back(
+          fmt::format("{}: the ids of its classes in the source are not written", manifest.split));
     }
     if (are_alike) return;
   }
@@ -143,7 +143,7 @@ class OwnFolder {
     const FolderHold hold = hold_folder(path, FileLock::Mode::exclusive, lock_, claim_);
     if (!hold.is_taken || !lock_.is_still_at(path)) {
       refuse(destination,
-             fmt::format("is being exported to by {}; give a new folder{}",
+             fmt::format("{} is exporting to this folder; give a new folder{}",
                          in_use_by(hold.user, "another process"), remedy_for(hold.user)));
     }
   }

@@ -87,8 +87,8 @@ void require_safe_path(const ExportSource& source, std::string_view path, std::s
                        int64_t record_index) {
   if (is_safe_path(path)) return;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} '{}' cannot be a file's path: it must be relative, without empty "
-                          "parts, '.' and '..'; nothing is exported",
+              fmt::format("{} '{}' cannot be the path of a file; it must be relative, without "
+                          "empty parts, '.' and '..'",
                           what, escaped(path)),
               {.path = source.dataset().path().string(), .record = record_index});
 }
@@ -98,14 +98,14 @@ ExportNames::ExportNames(const ExportSource& source)
       is_classification_(is_classification_schema(source.schema())),
       is_encoded_anew_(may_be_encoded_anew(source.dataset().manifest())) {
   const Schema& schema = source.schema();
-  require_safe_path(source, source.split(), "the split's name");
+  require_safe_path(source, source.split(), "the name of the split");
   if (is_classification_) {
     image_field_ = static_cast<size_t>(
         std::ranges::find(schema.fields, FieldType::image, &Field::type) - schema.fields.begin());
     name_classes();
   } else {
     for (const Field& field : schema.fields) {
-      require_safe_path(source, field.name, "the field's name");
+      require_safe_path(source, field.name, "the name of the field");
     }
   }
   const int64_t last = std::max<int64_t>(0, source.dataset().manifest().num_records() - 1);
@@ -132,15 +132,15 @@ void ExportNames::name_classes() {
 std::vector<ExportNote> ExportNames::notes() const {
   std::vector<ExportNote> notes;
   if (!renamed_classes_.empty()) {
-    notes.push_back({"folders of classes that are called otherwise", renamed_classes_});
+    notes.push_back({"folders with other names than their classes", renamed_classes_});
   }
   int64_t number = 0;
   const auto is_numbered = [&](const auto& folder) { return folder.second == number++; };
   if (!std::ranges::all_of(label_of_folder_, is_numbered)) {
     notes.push_back(
-        {fmt::format("the labels are not the places of the folders among their sorted names, by "
-                     "which torchvision's ImageFolder numbers them{}",
-                     class_folders_.empty() ? "" : "; classes.txt has their order")});
+        {fmt::format("torchvision's ImageFolder will give other labels, because it numbers the "
+                     "folders in the order of their names{}",
+                     class_folders_.empty() ? "" : "; classes.txt has the order of the labels")});
   }
   return notes;
 }

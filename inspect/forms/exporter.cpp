@@ -16,8 +16,7 @@ bool is_of_files(ExportForm form) {
 int64_t shard_bytes_of(const ExportChoice& choice) {
   constexpr int64_t kMaxMdsBytes = std::numeric_limits<uint32_t>::max();
   if (choice.shard_bytes > 0 && is_of_files(choice.form)) {
-    throw argument_error(
-        "shard_size", "--shard-size is for forms that hold many records in a file; leave it out");
+    throw argument_error("shard_size", "--shard-size is for webdataset and mds only; leave it out");
   }
   if (choice.form == ExportForm::mds && choice.shard_bytes > kMaxMdsBytes) {
     throw argument_error("shard_size",
@@ -32,12 +31,12 @@ void require_exportable(const ExportSource& source, ExportForm form) {
   if (is_of_files(form)) {
     const ExportNames names(source);
   }
-  require_safe_path(source, source.split(), "the split's name");
+  require_safe_path(source, source.split(), "the name of the split");
   if (form == ExportForm::imagefolder && !is_classification_schema(source.schema())) {
     throw dataset_error(
         source.dataset().path(), ErrorCode::invalid_argument,
-        "is not a set for image classification: one has an image, an integer 'label' "
-        "and at most a string 'id'; choose these with --fields, or export with "
+        "is not a data set for image classification (an image, an integer 'label' and "
+        "at most a string 'id'); choose these fields with --fields, or export with "
         "--as files, webdataset or mds");
   }
   if (form == ExportForm::mds) require_mds(source);

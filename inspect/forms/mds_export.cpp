@@ -47,7 +47,7 @@ std::string kind_of_picture(std::span<const std::byte> image) {
 void put_u32(size_t number, std::string& out) {
   if (number > std::numeric_limits<uint32_t>::max()) {
     throw error_of(ErrorCode::unsupported,
-                   "has a value of {} bytes; MDS holds 4 GiB at most; export in another form",
+                   "has a value of {} bytes, but MDS allows at most 4 GiB; export in another form",
                    number);
   }
   const auto value = static_cast<uint32_t>(number);
@@ -63,8 +63,9 @@ void put_bytes(std::span<const std::byte> bytes, std::string& out) {
 void put_array(const TensorView& tensor, std::string& out) {
   constexpr size_t kMaxDimensions = 63;
   if (tensor.shape.size() > kMaxDimensions) {
-    throw error_of(ErrorCode::unsupported, "has a tensor of {} dimensions; MDS holds {} at most",
-                   tensor.shape.size(), kMaxDimensions);
+    throw error_of(ErrorCode::unsupported,
+                   "has a tensor of {} dimensions, but MDS allows at most {}", tensor.shape.size(),
+                   kMaxDimensions);
   }
   int64_t largest = 0;
   for (const int64_t size : tensor.shape) largest = std::max(largest, size);
@@ -140,17 +141,17 @@ class MdsColumns {
       const Field& field = source_.schema().fields[column.field];
       if (num_others_[i] > 0) {
         notes.push_back(
-            fmt::format("pictures of the column '{}' that are not what its encoding, {}, "
-                        "says, which Streaming opens by what they are: {}",
+            fmt::format("column '{}': pictures in another encoding than that of the column, {} "
+                        "(Streaming opens them by their content): {}",
                         column.name, column.encoding, with_commas(num_others_[i])));
       }
       if (has_dtype(field) && field.dtype == DType::bf16) {
-        notes.push_back(
-            fmt::format("field '{}' of bf16 is float32, which loses nothing", column.name));
+        notes.push_back(fmt::format("field '{}' of bf16 is written as float32, which loses nothing",
+                                    column.name));
       }
       if (field.type == FieldType::image && column.encoding == "bytes") {
         notes.push_back(
-            fmt::format("field '{}' is a column of bytes, since its first picture is "
+            fmt::format("field '{}' is a column of bytes, because its first picture is "
                         "neither JPEG nor PNG",
                         column.name));
       }
@@ -177,14 +178,13 @@ class MdsColumns {
     if (field.item == FieldType::string) return "json";
     const std::string kind = field.item == FieldType::image ? first_picture(position, true) : "";
     if (kind == "jpeg" || kind == "png") return fmt::format("list[{}]", kind);
-    throw dataset_error(
-        source_.dataset().path(), ErrorCode::unsupported,
-        "field '{}' is a list of {}, which MDS has no encoding for; leave it out with "
-        "--fields, or export with --as webdataset or --as files",
-        field.name,
-        field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
-        : field.item == FieldType::tensor ? "tensors"
-                                          : "bytes");
+    throw dataset_error(source_.dataset().path(), ErrorCode::unsupported,
+                        "field '{}' is a list of {}, which MDS cannot store; leave it out with "
+                        "--fields, or export with --as webdataset or --as files",
+                        field.name,
+                        field.item == FieldType::image    ? "pictures that are neither JPEG nor PNG"
+                        : field.item == FieldType::tensor ? "tensors"
+                                                          : "bytes");
   }
 
   std::string first_picture(size_t position, bool is_list) const {
@@ -214,7 +214,7 @@ class MdsColumns {
     if (view.is_null()) {
       throw error_of(
           ErrorCode::invalid_argument,
-          "field '{}' is null, which MDS has no value for; leave it out with --fields, choose "
+          "field '{}' is null, which MDS cannot store; leave it out with --fields, choose "
           "other records with --where or --indices, or export with --as webdataset or "
           "--as files",
           field.name);
@@ -294,7 +294,7 @@ class MdsShards {
     if (!samples_.empty() && num_bytes_ + size > max_bytes_) write_shard();
     if (num_bytes_ + size > kMaxShardBytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has {} bytes; MDS holds 4 GiB in a shard at most; export in another form",
+                     "has {} bytes, but a shard of MDS has at most 4 GiB; export in another form",
                      sample.size());
     }
     num_bytes_ += size;

@@ -216,9 +216,8 @@ class WebDatasetReport {
     };
     if (num_changed_keys_ > 0) {
       note(
-          fmt::format("ids that are not the keys of their samples, because a key has no ending and "
-                      "no dot, is the only one and leads nowhere else: {} ({}); they are in the "
-                      "members .{}",
+          fmt::format("ids that cannot be keys, because a key must be unique and a plain path "
+                      "without a dot: {} ({}); these ids are in the members .{}",
                       with_commas(num_changed_keys_), example_, kIdMember));
       split.way_back.insert(fmt::format("--id-member {}", kIdMember));
     }
@@ -227,14 +226,13 @@ class WebDatasetReport {
       if (num_null_[i] == 0) continue;
       const std::string count = with_commas(num_null_[i]);
       if (i == members.id_field()) {
-        note(fmt::format("records without an id, which come back with their key for one: {}",
-                         count));
+        note(fmt::format("records without an id, which get their key as the id: {}", count));
       } else {
         nulls.push_back(fmt::format("'{}' in {}", schema_.fields[i].name, count));
       }
     }
     if (!nulls.empty()) {
-      note("fields that are null in some records, which have no member for them", nulls);
+      note("fields that are null in some records, which then have no member", nulls);
       split.way_back.insert("--allow-missing");
     }
     if (num_empty_lists_ > 0) {
@@ -244,14 +242,14 @@ class WebDatasetReport {
     }
     if (num_unknown_pictures_ > 0) {
       note(
-          fmt::format("pictures of no known kind, whose members end in .bin and come "
-                      "back as bytes: {}",
+          fmt::format("pictures of an unknown encoding, which become members .bin and "
+                      "come back as bytes: {}",
                       with_commas(num_unknown_pictures_)));
       split.way_back.insert("--allow-missing");
     }
     if (members.has_frames()) split.way_back.insert("--numbered-frames");
     if (!members.comes_back().empty()) {
-      note("fields that the way back gives another name or type", members.comes_back());
+      note("fields with another name or type after converting them again", members.comes_back());
     }
   }
 

@@ -108,7 +108,7 @@ WebDatasetMembers::WebDatasetMembers(const Schema& schema) : schema_(schema) {
         !plan.stem.empty() && std::isdigit(static_cast<unsigned char>(plan.stem.back())) != 0;
     if (plan.form != Form::image || !is_numbered || !has_frames()) continue;
     comes_back_.push_back(
-        fmt::format("'{}' is then a frame of a list", schema.fields[plan.field].name));
+        fmt::format("'{}' becomes a frame of a list", schema.fields[plan.field].name));
   }
 }
 
@@ -161,7 +161,7 @@ void WebDatasetMembers::add(const Field& field, size_t position, std::vector<std
   taken.push_back(back);
   plans_.push_back(plan);
   const auto differs = [&](const std::string& what) {
-    comes_back_.push_back(fmt::format("'{}' is then {}", field.name, what));
+    comes_back_.push_back(fmt::format("'{}' becomes {}", field.name, what));
   };
   const std::string name = back == field.name ? "" : fmt::format(" '{}'", back);
   const bool is_bf16 = has_dtype(field) && field.dtype == DType::bf16;

@@ -53,7 +53,7 @@ bool is_plain_path(std::string_view path) {
 std::optional<RequestProblem> parse_target(std::string_view target, Request& request) {
   const std::string_view raw_path = take_until(target, "?");
   std::optional<std::string> path = percent_decoded(raw_path, false);
-  if (!path || !is_plain_path(*path)) return RequestProblem{400, "the path is not a plain one"};
+  if (!path || !is_plain_path(*path)) return RequestProblem{400, "the path is not valid"};
   request.path = std::move(*path);
   while (!target.empty()) {
     std::string_view pair = take_until(target, "&");
@@ -69,11 +69,11 @@ std::optional<RequestProblem> parse_target(std::string_view target, Request& req
 std::optional<RequestProblem> parse_field(std::string_view line, Request& request) {
   const size_t colon = line.find(':');
   if (colon == 0 || colon == std::string_view::npos) {
-    return RequestProblem{400, "a line of the head has no name"};
+    return RequestProblem{400, "a header line has no name"};
   }
   const std::string_view name = line.substr(0, colon);
   for (const char c : name) {
-    if (c <= ' ' || c == 127) return RequestProblem{400, "a name in the head has blanks"};
+    if (c <= ' ' || c == 127) return RequestProblem{400, "a header name has spaces"};
   }
   const std::string_view value = trimmed(line.substr(colon + 1));
   if (is_name(name, "host")) {
@@ -93,7 +93,7 @@ std::optional<RequestProblem> parse_field(std::string_view line, Request& reques
     if (is_name(value, "keep-alive")) request.keep_alive = true;
   } else if (is_name(name, "transfer-encoding") ||
              (is_name(name, "content-length") && value != "0")) {
-    return RequestProblem{400, "a request has no body here"};
+    return RequestProblem{400, "a request must have no body"};
   }
   return std::nullopt;
 }
@@ -161,7 +161,7 @@ size_t head_length(std::string_view bytes) {
 }
 
 std::optional<RequestProblem> parse_request(std::string_view head, Request& request) {
-  if (!head.ends_with("\r\n\r\n")) return RequestProblem{400, "the head does not end"};
+  if (!head.ends_with("\r\n\r\n")) return RequestProblem{400, "the header does not end"};
   head.remove_suffix(2);
   std::string_view line = take_until(head, "\r\n");
   const std::string_view method = take_until(line, " ");
@@ -170,10 +170,10 @@ std::optional<RequestProblem> parse_request(std::string_view head, Request& requ
     return RequestProblem{line.starts_with("HTTP/") ? 505 : 400, "this is not HTTP/1.1"};
   }
   if (method != "GET" && method != "HEAD") {
-    return RequestProblem{405, "only GET and HEAD are answered: the data are only read"};
+    return RequestProblem{405, "only GET and HEAD are allowed"};
   }
   for (const char c : target) {
-    if (c <= ' ' || c == 127) return RequestProblem{400, "the address has blanks"};
+    if (c <= ' ' || c == 127) return RequestProblem{400, "the address has spaces"};
   }
   request.is_head = method == "HEAD";
   request.keep_alive = line == "HTTP/1.1";
@@ -202,7 +202,7 @@ int64_t Request::required_number(const std::string& name, int64_t least, int64_t
   }
   const auto number = number_of_text<int64_t>(at->second);
   if (number && *number >= least && *number <= most) return *number;
-  throw error_of(ErrorCode::invalid_argument, "'{}' is '{}', not a whole number from {} to {}",
+  throw error_of(ErrorCode::invalid_argument, "'{}' is '{}'; expected a whole number from {} to {}",
                  name, printable(at->second), least, most);
 }
 
@@ -273,7 +273,7 @@ std::string random_token() {
     const ssize_t got = getrandom(bytes.data() + done, bytes.size() - done, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      throw Error(ErrorCode::io, "the system gives no random numbers; choose a token yourself");
+      throw Error(ErrorCode::io, "the system gives no random numbers; give a token of your own");
     }
     done += static_cast<size_t>(got);
   }
@@ -287,8 +287,8 @@ Gate::Gate(std::string token) : token_(std::move(token)) {
       std::ranges::all_of(token_, [](char c) { return kDigits.find(c) != std::string_view::npos; });
   if (token_.size() < 16 || token_.size() > 128 || !is_plain) {
     throw argument_error("token", option_name("token") +
-                                      " has 16 to 128 letters, digits, '-' and '_': who guesses it "
-                                      "sees the data");
+                                      " must have 16 to 128 letters, digits, '-' and '_', so that "
+                                      "nobody can guess it");
   }
 }
 
@@ -296,8 +296,8 @@ std::optional<Response> Gate::refuse(Request& request) const {
   if (!is_this_machine(request.host)) {
     return Response{.status = 403,
                     .body =
-                        "This address is asked for under the name of another host. Open it as "
-                        "127.0.0.1 or localhost.\n"};
+                        "The address has the name of another host. Open it as 127.0.0.1 or "
+                        "localhost.\n"};
   }
   const bool is_own_origin = request.origin.empty() || request.origin == "http://" + request.host;
   const bool is_own_site = request.fetch_site.empty() || request.fetch_site == "same-origin" ||
@@ -307,14 +307,14 @@ std::optional<Response> Gate::refuse(Request& request) const {
   const bool is_followed = request.origin.empty() && request.fetch_mode == "navigate" &&
                            request.fetch_dest == "document";
   if ((!is_own_origin || !is_own_site) && !is_followed) {
-    return Response{.status = 403, .body = "The page of another site may not ask.\n"};
+    return Response{.status = 403, .body = "A page of another site may not read this data.\n"};
   }
   const std::string_view path = request.path;
   const std::string_view first = path.substr(1, path.find('/', 1) - 1);
   if (!are_equal(first, token_)) {
     return Response{.status = 403,
                     .body =
-                        "The address lacks the token. Open the address that 'ffinspect serve' "
+                        "The address has no valid token. Open the address that 'ffinspect serve' "
                         "printed.\n"};
   }
   request.path.erase(0, 1 + token_.size());

@@ -114,7 +114,7 @@ class Connection {
     if (state_ == State::reading && !in_.empty()) {
       // Said once; what does not fit into the socket is not waited for.
       keep_alive_ = false;
-      answer({.status = 408, .body = "The head of the request took too long.\n"}, false);
+      answer({.status = 408, .body = "The header of the request took too long.\n"}, false);
       write();
     }
     close();
@@ -132,7 +132,7 @@ class Connection {
     if (length == 0) {
       if (in_.size() >= limits_.max_head_bytes) {
         keep_alive_ = false;
-        answer({.status = 431, .body = "The head of the request is too long.\n"}, false);
+        answer({.status = 431, .body = "The header of the request is too long.\n"}, false);
       }
       return std::nullopt;
     }
@@ -173,7 +173,7 @@ int listening_socket(int port) {
     if (fd >= 0) ::close(fd);
     throw Error(ErrorCode::io, what, {.errno_value = error});
   };
-  if (fd < 0) fail("no socket can be made");
+  if (fd < 0) fail("cannot make a socket");
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address = {};
@@ -182,7 +182,7 @@ int listening_socket(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(fd, 128) != 0) {
-    fail(fmt::format("port {} of 127.0.0.1 cannot be listened on", port));
+    fail(fmt::format("cannot listen on port {} of 127.0.0.1", port));
   }
   return fd;
 }
@@ -210,7 +210,7 @@ struct Server::Impl {
         listener(File::adopt(listening_socket(port), "socket")),
         wake(File::adopt(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {
     if (wake.fd() < 0) {
-      throw Error(ErrorCode::io, "no event descriptor can be made", {.errno_value = errno});
+      throw Error(ErrorCode::io, "cannot make an event descriptor", {.errno_value = errno});
     }
     for (int i = 0; i < std::max(1, limits.num_workers); ++i) {
       workers.emplace_back([this] { work(); });
@@ -356,7 +356,7 @@ struct Server::Impl {
         numbers.push_back(number);
       }
       if (poll(polled.data(), polled.size(), time_left()) < 0 && errno != EINTR) {
-        throw Error(ErrorCode::io, "the sockets cannot be waited for", {.errno_value = errno});
+        throw Error(ErrorCode::io, "cannot wait for the sockets", {.errno_value = errno});
       }
       if (polled[1].revents != 0) {
         const std::lock_guard lock(mutex);

@@ -41,7 +41,7 @@ export function confusionView(place) {
 		const of = new Map(cells.map(([truth, found, number]) => [`${truth} ${found}`, number]));
 		const sums = new Map(shown.map(truth => [truth, shown.reduce((sum, found) => sum + (of.get(`${truth} ${found}`) ?? 0), 0)]));
 		const name = nameIn(classes);
-		return [h('p.help', 'Rows are the truth, columns what was found. A cell leads to its records; its colour is its share of the row.'),
+		return [h('p.help', 'Rows are the true classes, columns the predicted classes. A click on a cell shows its records; its colour shows its share of the row.'),
 			h('div.matrix-place', {tabIndex: 0, role: 'region', ariaLabel: 'Confusion matrix'}, h('table.matrix',
 			h('thead', h('tr', h('th', {scope: 'col'}, 'truth'), shown.map(found => h('th', {scope: 'col', class: 'turned', title: name(found)}, h('span', h('bdi', name(found))))), h('th', {scope: 'col'}, 'right'))),
 			h('tbody', shown.map(truth => h('tr', h('th', {scope: 'row'}, h('a', {href: toGrid(place.split, {truth})}, h('bdi', name(truth)))),

@@ -29,7 +29,7 @@ export function duplicatesView(start) {
 
 	function showState(answer) {
 		put(state, answer.state === 'running' && [h('progress', {max: 1, value: answer.done, ariaLabel: 'Pictures looked at'}), h('span', percent(answer.done))],
-			answer.state === 'none' && [button('Look for duplicates', 'Begins', () => load(0, 'api/duplicates/start'), {class: 'main-button'}), h('span.help', 'Every picture is read once; the hashes are kept in a cache, not in the data set.')],
+			answer.state === 'none' && [button('Look for duplicates', 'Starts the search', () => load(0, 'api/duplicates/start'), {class: 'main-button'}), h('span.help', 'Every picture is read once; the hashes are kept in a cache, not in the data set.')],
 			answer.state === 'done' && [h('span', `${counted(answer.num_groups, 'group')}, ${count(answer.num_across)} of them across splits`),
 				answer.num_across > 0 && toggle('across splits only', 'Groups with records of several splits', place.across === '1', on => go({...place, across: on ? '1' : ''}))],
 			answer.message && h('span.help', answer.message));
@@ -37,7 +37,7 @@ export function duplicatesView(start) {
 
 	// What was not compared as a picture, and what is in other splits as well.
 	function reportOf(split) {
-		const parts = [[split.num_damaged, 'could not be read'], [split.num_undecodable, 'could not be decoded, compared by bytes'], [split.num_null, 'without a picture'], [split.num_plain, 'with too little in them, compared by bytes']].filter(([number]) => number);
+		const parts = [[split.num_damaged, 'could not be read'], [split.num_undecodable, 'could not be decoded, compared by bytes'], [split.num_null, 'without a picture'], [split.num_plain, 'with too little content, compared by bytes']].filter(([number]) => number);
 		return [Object.entries(split.also_in).filter(([other]) => other !== split.name).map(([other, number]) => h('p', h('strong', count(number)), ` of ${counted(split.num_records, 'record')} of ${split.name} ${number === 1 ? 'is' : 'are'} also in ${other}.`)),
 			parts.length > 0 && h('p.problem', `${split.name}: ${parts.map(([number, what]) => `${count(number)} ${what}`).join('; ')}.`),
 			split.problems.length > 0 && h('details', h('summary', `The first problems of ${split.name}`), split.problems.map(one => h('p.help', one)))];

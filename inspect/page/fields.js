@@ -27,7 +27,7 @@ function pairs(list) {
 function exif(picture) {
 	const names = Object.entries(picture.exif ?? {});
 	if (!names.length) return null;
-	return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), picture.orientation > 1 && h('p.help', 'Shown as it is stored, not turned by EXIF, as a loader reads it.'));
+	return h('details', {open: names.length < 6}, h('summary', 'EXIF'), pairs(names), picture.orientation > 1 && h('p.help', 'Shown as it is stored; like a loader, this page does not turn it by EXIF.'));
 }
 
 // A field's value in words. Of a list that was cut, what came of it.

@@ -19,7 +19,7 @@ export function filterPanel(start) {
 	const results = h('div.choices', {role: 'group', ariaLabel: 'Results'});
 	const limits = h('div.limits');
 	const bars = histogram(next => apply(next));
-	const unfold = button('Filter', 'Shows or hides what chooses records', () => fold(), {class: 'unfold', ariaExpanded: 'false'});
+	const unfold = button('Filter', 'Shows or hides the filters', () => fold(), {class: 'unfold', ariaExpanded: 'false'});
 	const element = h('div.side-place', unfold, h('aside.side', {ariaLabel: 'Filter'},
 		h('label', {for: 'text'}, 'Text'), text, textHelp, inside, h('label', {for: 'where'}, 'Where'), where, says, whereHelp, results, limits, bars.element));
 	const asked = latest(error => {
@@ -49,7 +49,7 @@ export function filterPanel(start) {
 		const example = classes?.length > 1 ? `class in {${classes.slice(0, 2).map(({name}) => `'${name.replaceAll("'", "''")}'`).join(', ')}}` : `${first?.word} == ${first?.type === 'string' ? "'a text'" : 3}`;
 		where.ariaInvalid = null;
 		says.tell('');
-		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.word).join(', ')}. Conditions are joined by and, or, not and brackets.` : 'No field of this split has a column.';
+		whereHelp.textContent = first ? `Such as ${example}. Columns: ${columns.map(field => field.word).join(', ')}. Join conditions with and, or, not and brackets.` : 'No field of this split is a column.';
 	}
 
 	// While somebody types, the button "back" leads to the choice before, not to each letter.
@@ -62,10 +62,10 @@ export function filterPanel(start) {
 		const {classes} = splitOf(place.split);
 		const nameOf = label => classes?.[label]?.name ?? (label === '-1' ? 'other' : label);
 		const labels = place.label?.split(',') ?? [];
-		const chip = (say, remove) => button([h('bdi', say), ' ', '×'], 'Removes this part of the choice', () => apply(remove), {class: 'chip'});
+		const chip = (say, remove) => button([h('bdi', say), ' ', '×'], 'Removes this filter', () => apply(remove), {class: 'chip'});
 		put(limits, labels.map(label => chip(nameOf(label), {label: labels.filter(other => other !== label).join(',')})),
 			place.truth && chip(`is ${nameOf(place.truth)}`, {truth: ''}), place.found && chip(`found ${nameOf(place.found)}`, {found: ''}),
-			place.ticked && chip('ticked', {ticked: ''}), place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all that chooses records', () => apply(UNLIMITED), {class: 'quiet'}));
+			place.ticked && chip('ticked', {ticked: ''}), place.group && chip(`group ${place.group} of duplicates`, {group: ''}), LIMITS.some(name => place[name]) && button('Show all', 'Removes all filters', () => apply(UNLIMITED), {class: 'quiet'}));
 	}
 
 	function show(next) {
@@ -74,8 +74,8 @@ export function filterPanel(start) {
 		if (document.activeElement !== text) text.value = place.text ?? '';
 		const looked = [...split.searched, split.classes && 'class names', ...place.inside ? split.inside : []].filter(Boolean);
 		text.disabled = !looked.length && !split.inside.length;
-		textHelp.textContent = looked.length ? `Looks in ${looked.join(', ')}.` : split.inside.length ? '' : 'This split has no texts to look in.';
-		put(inside, split.inside.length > 0 && toggle('inside the records, too', `Reads all records and looks in ${split.inside.join(', ')}`, Boolean(place.inside), on => apply({inside: on ? '1' : ''})));
+		textHelp.textContent = looked.length ? `Searches ${looked.join(', ')}.` : split.inside.length ? '' : 'This split has no text to search.';
+		put(inside, split.inside.length > 0 && toggle('inside the records, too', `Reads all records and searches ${split.inside.join(', ')}`, Boolean(place.inside), on => apply({inside: on ? '1' : ''})));
 		if (document.activeElement !== where) {
 			where.value = place.where ?? '';
 			showWhereHelp();

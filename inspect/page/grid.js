@@ -265,8 +265,8 @@ export function gridView(start) {
 		counter.textContent = rows.length === null ? '…' : rows.whole ? counted(total, 'record') : `${count(length())} of ${count(total)}`;
 		if (rows.unread) counter.textContent += `; ${counted(rows.unread, 'record')} could not be read`;
 		if (rows.length === 0) {
-			put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record fits this choice.'),
-				!rows.whole && button('Show all', 'Removes what chooses records', () => go({view: 'grid', split: place.split})));
+			put(empty, h('p', rows.whole ? 'This split has no records.' : 'No record matches the filters.'),
+				!rows.whole && button('Show all', 'Removes all filters', () => go({view: 'grid', split: place.split})));
 			empty.hidden = false;
 		}
 	}

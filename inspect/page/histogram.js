@@ -48,7 +48,7 @@ export function histogram(apply) {
 		if (classes && sort === 'count') shown.sort((a, b) => b.num_records - a.num_records);
 		const pressed = new Set(place.label?.split(','));
 		const missing = shown.length - MAX_BARS;
-		left.textContent = missing > 0 ? `${count(missing)} more are found by their names.` : classes && !shown.length ? 'No class of this name.' : '';
+		left.textContent = missing > 0 ? `${count(missing)} more; search for them by name.` : classes && !shown.length ? 'No class has this name.' : '';
 		put(bars, shown.slice(0, MAX_BARS).map(bin => classes ? classBar(bin, most, pressed) : rangeBar(bin, most)));
 	}
 

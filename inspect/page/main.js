@@ -66,7 +66,7 @@ function showBar(place) {
 			resultsOf(split.name) === 'classes' && tab('confusion', 'Predictions', {split: split.name}),
 			split.vectors.length > 0 && tab('map', 'Map', {...choiceOf(place)}),
 			split.pictures.length > 0 && tab('duplicates', 'Duplicates', {split: split.name})),
-		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The choice or the ticks as a list of records (l)', showList, {class: 'list'}),
+		h('div.end', button(ticks.number() ? `List · ${counted(ticks.number(), 'tick')}` : 'List …', 'The shown or the ticked records as a list (l)', showList, {class: 'list'}),
 			button('◐', 'Light or dark (t)', turnLight),
 			button('?', 'Keys (?)', () => showHelp(keyLists))));
 }

@@ -20,12 +20,12 @@ export function showOut(place) {
 				const records = ticks.of(split);
 				const numbers = () => records.map(record => `${record}\n`).join('');
 				return h('div.row', h('span', `${split}: ${counted(records.length, 'record')}`),
-					button('Show', 'Shows these records alone', ({target}) => { target.closest('dialog').close(); location.hash = toGrid(split, {ticked: '1'}); }),
+					button('Show', 'Shows only these records', ({target}) => { target.closest('dialog').close(); location.hash = toGrid(split, {ticked: '1'}); }),
 					button('Numbers', `Saves ${split}.txt`, () => save(`${split}.txt`, numbers())),
 					button('Ids', `Saves ${split}-ids.txt`, () => saveIds(split, records).catch(tell)),
 					button('Copy numbers', 'Copies the numbers', () => copy(numbers(), records.length)));
 			}),
-			ticks.number() > 0 && button('Remove all ticks', 'Nothing is ticked then', () => { ticks.clear(); showTicked(); }, {class: 'quiet'}));
+			ticks.number() > 0 && button('Remove all ticks', 'Removes the ticks of all records', () => { ticks.clear(); showTicked(); }, {class: 'quiet'}));
 	}
 
 	// All numbers of the served split, or null where they are those of its lines.
@@ -41,7 +41,7 @@ export function showOut(place) {
 			ids = (await lines({split, as: 'ids'})).filter((_, line) => wanted.has(numbers ? numbers[line] : line));
 		}
 		const there = ids.filter(Boolean), missing = records.length - there.length;
-		says.textContent = missing ? `${counted(missing, 'record has', 'records have')} no id; the numbers say which they are.` : '';
+		says.textContent = missing ? `${counted(missing, 'record has', 'records have')} no id; save the numbers instead.` : '';
 		if (there.length) save(`${split}-ids.txt`, there.map(id => `${id}\n`).join(''));
 	}
 
@@ -49,7 +49,7 @@ export function showOut(place) {
 		let kind = '';
 		const area = h('textarea', {rows: 2, spellcheck: false, ariaLabel: 'Numbers or ids of records', placeholder: 'Numbers or ids, one per line'});
 		put(pasted, h('details', h('summary', 'Tick by a list'), area,
-			h('div.row', choose('What the lines are', [['', 'numbers, or else ids'], ['numbers', 'numbers'], ['ids', 'ids']], kind, value => { kind = value; }),
+			h('div.row', choose('Type of the lines', [['', 'numbers, or else ids'], ['numbers', 'numbers'], ['ids', 'ids']], kind, value => { kind = value; }),
 				button('Tick', `Ticks these records of ${place.split}`, () => take(area.value, kind).catch(tell)))));
 	}
 
@@ -93,7 +93,7 @@ export function showOut(place) {
 		const choice = choiceOf(place);
 		const {num_records: number} = await ask('api/find', choice);
 		const link = (as, text, end) => h('a.button', {href: `list?${query({...choice, as})}`, download: `${place.split}${end}`}, text);
-		put(chosen, h('h3', LIMITS.some(name => place[name]) ? 'All of the choice' : `All of ${place.split}`), h('div.row', h('span', counted(number, 'record')),
+		put(chosen, h('h3', LIMITS.some(name => place[name]) ? 'All filtered records' : `All of ${place.split}`), h('div.row', h('span', counted(number, 'record')),
 			link('numbers', 'Numbers', '.txt'), link('ids', 'Ids', '-ids.txt'), link('json', 'JSON', '.json'),
 			button('Tick all', 'Ticks all of these', () => lines({...choice, as: 'numbers'}).then(numbers => { ticks.change(place.split, numbers.map(Number), true); showTicked(); }, tell))));
 	}

@@ -51,7 +51,7 @@ export function recordView(start) {
 		if (ticked && place.descending) ticked.reverse();
 		around = ticked ? positionIn(ticked) : await ask('api/position', {...choiceOf(place), record: place.record}, {signal});
 		const {position} = around;
-		if (position === null) return put(strip, h('p.help', 'This record is not in the choice.'));
+		if (position === null) return put(strip, h('p.help', 'This record does not match the filters.'));
 		const from = Math.max(0, position - BEFORE);
 		const end = from + BEFORE + AFTER + 1;
 		const {rows} = ticked ? {rows: ticked.slice(from, end).map(record => ({record}))} : await ask('api/rows', {...choiceOf(place), from, count: end - from}, {signal});
@@ -89,7 +89,7 @@ export function recordView(start) {
 		put(controls, split().pictures.length > 0 && h('nav.tabs', {ariaLabel: 'What is shown'}, tab('', 'Picture'), tab('training', 'What training sees')),
 			now === 'picture' && [
 				Object.keys(numbers).filter(name => numbers[name]).map(name => toggle(name, `Shows the ${name} (${name === 'joints' ? 'p' : name[0]})`, !hidden().has(name), on => hide(name, !on))),
-				toggle('1:1', 'The picture in its own size (o)', false, on => picture.actual(on))],
+				toggle('1:1', 'The picture at its original size (o)', false, on => picture.actual(on))],
 			record.pictures.length > 1 && choose('Picture', record.pictures.map(one => [one.field, one.field]), place.field || record.pictures[0].field, field => go({...place, field}, true)),
 			now === 'picture' && split().masks.length > 1 && choose('Mask', split().masks.map(name => [name, name]), place.mask || split().masks[0], mask => go({...place, mask}, true)));
 	}
@@ -130,7 +130,7 @@ export function recordView(start) {
 		['m', 'mask', () => press(controls, 'mask')],
 		['r', 'results', () => press(controls, 'results')],
 		['p', 'joints', () => press(controls, 'joints')],
-		['o', 'the picture in its own size', () => press(controls, '1:1')],
+		['o', 'the picture at its original size', () => press(controls, '1:1')],
 		['s', 'what training sees', () => go({...place, see: place.see ? '' : 'training'})],
 		['Escape', 'back to the grid', () => go(back())],
 	];

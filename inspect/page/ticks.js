@@ -35,7 +35,7 @@ function load() {
 function keep() {
 	for (const split of set.splits) {
 		const text = ranges(of(split.name));
-		if (stored('localStorage', keyOf(split), text) !== text) say('The browser does not keep the ticks: its storage is full or not allowed.');
+		if (stored('localStorage', keyOf(split), text) !== text) say('The browser cannot store the ticks: its storage is full or not allowed.');
 	}
 }
 

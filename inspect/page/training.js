@@ -20,7 +20,7 @@ export function trainingPanel(changed) {
 		h('label', {for: 'transform'}, 'Transforms'), text, says, set.left_out.map(line => h('p.help', line)),
 		h('details.sliders', h('summary', 'Write them with sliders'), h('div', sliders.map(slider => h('label', h('span', slider.ariaLabel), slider)))),
 		set.transforms.length > 0 && h('details', h('summary', 'All transforms'), h('ul.signatures', set.transforms.map(signature => h('li', h('code', signature))))),
-		h('div.row', h('label', {for: 'draws'}, 'Draws'), draws, h('label', {for: 'seed'}, 'Seed'), seed, h('span.help', 'Draw n is what a Loader with this seed gives in epoch n.')),
+		h('div.row', h('label', {for: 'draws'}, 'Draws'), draws, h('label', {for: 'seed'}, 'Seed'), seed, h('span.help', 'Draw n shows the pictures that a Loader with this seed gives in epoch n.')),
 		views);
 
 	function slid() {

@@ -8,7 +8,7 @@ const EDGE = 12, REACH = 14;  // pixels: around the points, and from the pointer
 
 // The records whose vectors point most nearly the same way; asked for when it is opened.
 export function nearest(split, record, field) {
-	const found = h('div', h('p.help', 'Looks at all records …'));
+	const found = h('div', h('p.help', 'Reading all records …'));
 	let asked = false;
 	return h('section', h('details', {ontoggle: async () => {
 		if (asked) return;
@@ -34,13 +34,13 @@ export function mapView(start) {
 
 	const begin = () => asked.run(async signal => {
 		put(element.querySelector('.controls'), choose('Field', splitOf(place.split).vectors.map(name => [name, name]), fieldOf(), field => go({...place, field})));
-		put(says, h('span.help', 'Reads the vectors …'));
+		put(says, h('span.help', 'Reading the vectors …'));
 		const answer = await ask('api/map', {...choiceOf(place), field: fieldOf()}, {signal});
 		points = answer.points.map(([record, x, y, label]) => ({record, x, y, label})).sort((a, b) => a.x - b.x);
 		at = -1;
-		put(says, h('span', `${counted(points.length, 'vector')} of ${counted(answer.length, 'number')}, by the two directions in which they spread most.`),
-			answer.num_records > points.length + answer.num_left_out && h('span.help', `Spread evenly over ${counted(answer.num_records, 'record')}.`),
-			answer.num_left_out > 0 && h('span.problem', `${counted(answer.num_left_out, 'record')} left out: null, damaged, not finite, or of another length.`));
+		put(says, h('span', `${counted(points.length, 'vector')} of ${counted(answer.length, 'number')}, along the two directions of their largest spread.`),
+			answer.num_records > points.length + answer.num_left_out && h('span.help', `Chosen evenly from ${counted(answer.num_records, 'record')}.`),
+			answer.num_left_out > 0 && h('span.problem', `${counted(answer.num_left_out, 'record')} left out: null, damaged, not finite, or of a different length.`));
 		draw();
 	});
 

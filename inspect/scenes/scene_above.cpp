@@ -207,8 +207,7 @@ std::vector<std::string> draw_from_above(Canvas& canvas, const Rect& place, cons
   const auto with_points = [&](std::string_view name, const auto& draw) {
     try {
       if (!record.has(channel_field(name, channel::kPoints))) {
-        throw Error(ErrorCode::not_found,
-                    "there are no points: the set was converted without them");
+        throw Error(ErrorCode::not_found, "no points: the data set was converted without them");
       }
       draw();
     } catch (const Error& error) {

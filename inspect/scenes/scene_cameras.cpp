@@ -152,7 +152,7 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
   const std::string image = channel_field(name, channel::kImage);
   try {
     if (!record.has(image)) {
-      throw Error(ErrorCode::not_found, "there is no picture: the set was converted without it");
+      throw Error(ErrorCode::not_found, "no picture: the data set was converted without it");
     }
     const auto bytes = record.field(image).bytes();
     ImageDecoder decoder;

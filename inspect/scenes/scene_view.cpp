@@ -57,7 +57,7 @@ std::vector<SeenBox> read_boxes(const Keyframe& record) {
   const size_t count = classes.size();
   if (numbers.size() != count * 10 || velocities.size() != count * 3 ||
       visibility.size() != count || categories.size() != count) {
-    throw Error(ErrorCode::corrupt, "there are not as many boxes as classes of boxes");
+    throw Error(ErrorCode::corrupt, "the numbers of boxes and of classes of boxes differ");
   }
   for (size_t i = 0; i < count; ++i) {
     const double* n = &numbers[i * 10];
@@ -86,7 +86,7 @@ std::vector<SeenBox> read_predictions(const SceneResults& results, const std::st
       std::ranges::find(submission.samples, token, &nuscenes::SampleDetections::token);
   if (sample == submission.samples.end()) {
     throw error_at(results.file, ErrorCode::not_found,
-                   "the results lack sample {}; give those of this split, or another --record",
+                   "the results have no sample {}; give results of this split, or another --record",
                    token);
   }
   return seen_boxes(*sample, results.min_score);

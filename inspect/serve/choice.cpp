@@ -29,8 +29,8 @@ std::vector<int64_t> parse_numbers(const http::Request& request, const std::stri
     const auto [end, error] = std::from_chars(at, text.data() + text.size(), number);
     const bool is_last = end == text.data() + text.size();
     if (error != std::errc() || (!is_last && *end != ',')) {
-      throw error_of(ErrorCode::invalid_argument, "'{}' is '{}', not numbers with commas", name,
-                     printable(text));
+      throw error_of(ErrorCode::invalid_argument, "'{}' is '{}'; expected numbers with commas",
+                     name, printable(text));
     }
     numbers.push_back(number);
     at = is_last ? end : end + 1;
@@ -54,7 +54,7 @@ std::vector<std::pair<int64_t, int64_t>> parse_ranges(const http::Request& reque
     const bool is_last = read.ptr == end;
     if (read.ec != std::errc() || first < 0 || last < first || (!is_last && *read.ptr != ',')) {
       throw error_of(ErrorCode::invalid_argument,
-                     "'{}' is '{}', not numbers and ranges as in 1,5,9-12", name, printable(text));
+                     "'{}' is '{}'; expected numbers or ranges: 1,5,9-12", name, printable(text));
     }
     ranges.emplace_back(first, last);
     at = read.ptr;
@@ -156,14 +156,14 @@ bool is_wanted(const std::optional<Finding>& finding, const std::string& only) {
 void keep_findings(const ServedSplit& split, const ChoiceText& text,
                    std::vector<int64_t>& numbers) {
   if (!split.findings) {
-    throw error_of(ErrorCode::invalid_argument, "there are no results of the split '{}'",
+    throw error_of(ErrorCode::invalid_argument, "there are no results for the split '{}'",
                    split.name());
   }
   const Findings& findings = *split.findings;
   const auto* both = std::ranges::find(kBoth, text.only, &BothRight::only);
   if (both != std::end(kBoth)) {
     if (!split.others) {
-      throw error_of(ErrorCode::invalid_argument, "there are no second results of the split '{}'",
+      throw error_of(ErrorCode::invalid_argument, "there are no second results for the split '{}'",
                      split.name());
     }
     keep_if(numbers, [&](int64_t record) {
@@ -322,7 +322,7 @@ ChoiceText parse_choice(const http::Request& request) {
   if (std::ranges::find(kOnly, choice.only) == std::end(kOnly) &&
       std::ranges::find(kBoth, choice.only, &BothRight::only) == std::end(kBoth)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "'only' is '{}', not right, wrong, sure or found, nor of two results both, "
+                   "'only' is '{}'; expected right, wrong, sure or found, or for two results both, "
                    "first, second or neither",
                    printable(choice.only));
   }

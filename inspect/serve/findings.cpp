@@ -170,18 +170,18 @@ std::vector<std::vector<Detection>> read_detections(const Dataset& split,
         score != entry.end() && score->is_number();
     if (!is_whole) {
       throw error_at(file, ErrorCode::corrupt,
-                     "entry {} lacks image_id, category_id, bbox of four numbers or score", i);
+                     "entry {} has no image_id, category_id, bbox of four numbers or score", i);
     }
     const auto record = records.find(*image);
     if (record == records.end()) {
       throw error_at(file, ErrorCode::invalid_argument,
-                     "entry {} is of the picture {}, which the split '{}' does not have", i,
+                     "entry {} names the picture {}, which the split '{}' does not have", i,
                      printable(to_string(*image)), manifest.split);
     }
     const auto found = std::ranges::find(manifest.class_ids, *category);
     if (found == manifest.class_ids.end()) {
       throw error_at(file, ErrorCode::invalid_argument,
-                     "entry {} is of the category {}, which the split '{}' does not have", i,
+                     "entry {} names the category {}, which the split '{}' does not have", i,
                      printable(to_string(*category)), manifest.split);
     }
     const auto label = found - manifest.class_ids.begin();
@@ -393,8 +393,8 @@ std::unique_ptr<Findings> read_findings(const Dataset& split, const std::filesys
   if (!std::ifstream(file)) throw error_at(file, ErrorCode::not_found, "cannot be opened");
   throw error_at(
       file, ErrorCode::invalid_argument,
-      "is not a file of predicted classes, an object per line with record, class and score, "
-      "and the split '{}' has no scenes, persons or boxes that other results are of",
+      "is not a file of predicted classes (lines with record, class and score); other results "
+      "need scenes, persons or boxes, which the split '{}' does not have",
       split.manifest().split);
 }
 

@@ -53,8 +53,8 @@ void read_field(const ServedSplit& split, int64_t record, size_t field,
                 std::vector<std::byte>& out) {
   const Field& of = split.schema().fields[field];
   if (of.type != FieldType::image && of.type != FieldType::bytes) {
-    throw error_of(ErrorCode::invalid_argument, "the field '{}' holds no pictures but {}", of.name,
-                   to_string(of.type));
+    throw error_of(ErrorCode::invalid_argument, "the field '{}' has no pictures; its type is {}",
+                   of.name, to_string(of.type));
   }
   if (!split.whole().read_field(record, field, out)) {
     throw error_of(ErrorCode::not_found, "the field '{}' of record {} is null", of.name, record);

@@ -60,7 +60,7 @@ Json split_counts(const DuplicateSplit& split, const Duplicates& duplicates) {
 http::Response answer_confusion(SiteState& state, const http::Request& request) {
   const ServedSplit& split = state.set.split_of(request);
   if (!split.findings || split.findings->kind() != "classes") {
-    throw error_of(ErrorCode::not_found, "there are no predicted classes of the split '{}'",
+    throw error_of(ErrorCode::not_found, "there are no predicted classes for the split '{}'",
                    split.name());
   }
   std::map<std::pair<int64_t, int64_t>, int64_t> cells;

@@ -80,7 +80,7 @@ std::vector<Vector3> older_points(const SiteState& state, const ServedSplit& spl
                                   const Keyframe& record, int64_t count) {
   const std::string listed = channel_field(kLidar, channel::kSweeps);
   if (!record.has(listed)) {
-    throw error_of(ErrorCode::not_found, "the keyframes of '{}' have no sweeps of the lidar",
+    throw error_of(ErrorCode::not_found, "the keyframes of '{}' have no lidar sweeps",
                    split.name());
   }
   const auto numbers = record.numbers<int64_t>(listed);
@@ -92,7 +92,7 @@ std::vector<Vector3> older_points(const SiteState& state, const ServedSplit& spl
     const bool is_sweep = numbers[i] == 1;
     if (is_sweep && sweeps == state.set.splits.end()) {
       throw error_of(ErrorCode::not_found,
-                     "the split '{}' is not there: serve the whole data set to see its sweeps",
+                     "the split '{}' does not exist; serve the whole data set to see its sweeps",
                      sweeps_split(split.name()));
     }
     const LoadedKeyframe frame(is_sweep ? *sweeps : split, numbers[i + 1]);
@@ -143,7 +143,7 @@ http::Response answer_camera(SiteState& state, const http::Request& request) {
   const std::string camera = request.text("camera");
   const auto cameras = cameras_of(split.schema());
   if (std::ranges::find(cameras, camera) == cameras.end()) {
-    throw Error(ErrorCode::not_found, "there is no camera of this name");
+    throw Error(ErrorCode::not_found, "there is no camera with this name");
   }
   const auto width = static_cast<int>(request.number("width", 640, 160, 1920));
   const LoadedKeyframe keyframe(split, number);

@@ -69,7 +69,7 @@ std::shared_ptr<const Column> Columns::get(const std::string& field) {
   const Schema& schema = split_.schema();
   const Field& found = schema.fields[schema.require(field)];
   if (!found.column) {
-    throw error_of(ErrorCode::not_found, "the field '{}' has no column", field);
+    throw error_of(ErrorCode::not_found, "the field '{}' is not a column", field);
   }
   auto column = std::make_shared<const Column>(read_column(split_, found));
   kept_.push_front({field, column, num_bytes_of(*column)});
@@ -136,8 +136,8 @@ int64_t ServedSet::record_of(const ServedSplit& split, const http::Request& requ
   const int64_t last = split.whole().num_records() - 1;
   const int64_t record = request.required_number("record", 0, std::numeric_limits<int64_t>::max());
   if (record > last) {
-    throw error_of(ErrorCode::not_found, "there is no record {}: the split '{}' has {}", record,
-                   split.name(), last + 1);
+    throw error_of(ErrorCode::not_found, "there is no record {}; the split '{}' has {} records",
+                   record, split.name(), last + 1);
   }
   return record;
 }
@@ -174,7 +174,7 @@ void read_results(ServedSet& set, const std::filesystem::path& file) {
   }
   if (fitting.size() > 1) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "may be of the splits '{}' and '{}'; say which with --split", fitting[0],
+                   "fits the splits '{}' and '{}'; choose one with --split", fitting[0],
                    fitting[1]);
   }
   if (fitting.empty() && first_problem) throw *first_problem;
@@ -187,8 +187,8 @@ void read_other_results(ServedSet& set, const std::filesystem::path& file) {
   if (at->findings->kind() != "classes" || !ClassResults::can_be(file)) {
     throw error_at(
         file, ErrorCode::invalid_argument,
-        "cannot be compared: two results side by side are predicted classes, an object a "
-        "line with record, class and score");
+        "cannot be compared; both files must have predicted classes, as lines with record, "
+        "class and score");
   }
   at->others = read_findings(at->whole(), file);
   set.others_file = file.string();

@@ -256,7 +256,7 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
   } else if (as == "ids") {
     if (split.id_field() < 0) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the records of the split '{}' have no ids; take their numbers", split.name());
+                     "the records of the split '{}' have no ids; use numbers", split.name());
     }
     const auto& name = split.schema().fields[static_cast<size_t>(split.id_field())].name;
     const auto ids = split.columns().get(name);
@@ -264,7 +264,7 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
       const std::string_view id = std::get<TextColumn>(*ids).at(choice->at(i));
       if (id.find('\n') != std::string_view::npos) {
         throw error_of(ErrorCode::invalid_argument,
-                       "the id of record {} has a line end, which a list of ids cannot have; take "
+                       "the id of record {} has a line break, which a list of ids cannot have; use "
                        "numbers",
                        choice->at(i));
       }
@@ -272,7 +272,7 @@ http::Response answer_list(SiteState& state, const http::Request& request) {
     }
     response.file_name = split.name() + "-ids.txt";
   } else {
-    throw Error(ErrorCode::invalid_argument, "'as' is not numbers, ids or json");
+    throw Error(ErrorCode::invalid_argument, "'as' must be numbers, ids or json");
   }
   return response;
 }

@@ -214,7 +214,7 @@ http::Response answer_near(SiteState& state, const http::Request& request) {
   const double own_norm = std::sqrt(dot(own, own));
   if (!(own_norm > 0)) {
     throw error_of(ErrorCode::not_found,
-                   "record {} has no vector of finite numbers, not all 0, in '{}'", record,
+                   "record {} has no finite vector with a nonzero number in '{}'", record,
                    split.schema().fields[field].name);
   }
   constexpr double kNone = -2;

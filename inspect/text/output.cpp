@@ -198,7 +198,7 @@ std::string image_text(std::span<const std::byte> image) {
                        image.size());
   } catch (const Error&) {
     return fmt::format(
-        "{} bytes that are no {}", image.size(),
+        "{} bytes that are not a {}", image.size(),
         detect_image_encoding(image) == ImageEncoding::unknown ? "known image" : "readable image");
   }
 }

@@ -158,7 +158,7 @@ void check_crops(const Dataset& dataset, const ViewRequest& request,
   for (const View& view : request.wanted.views) {
     if (!needs_boxes(view.image.transform) || followers.have_boxes) continue;
     throw dataset_error(dataset.path(), ErrorCode::invalid_argument,
-                        "has no field 'boxes' [n, 4], at which RandomIoUCrop looks; leave it out");
+                        "has no field 'boxes' [n, 4], which RandomIoUCrop needs; leave it out");
   }
 }
 

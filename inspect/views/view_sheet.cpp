@@ -150,12 +150,12 @@ WantedViews parse_view_texts(const std::vector<std::string>& texts,
     View view = parse_view(text);
     if (view.name.empty() && texts.size() > 1) {
       throw error_of(ErrorCode::invalid_argument,
-                     "'{}' has no name, which each of several views needs; give 'NAME: {}'",
+                     "'{}' has no name, but each of several views needs one; give 'NAME: {}'",
                      printable(text), printable(text));
     }
     if (std::ranges::find(wanted.views, view.name, &View::name) != wanted.views.end()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "two views are called '{}'; give each its own name", view.name);
+                     "two views have the name '{}'; give each its own name", view.name);
     }
     wanted.views.push_back(std::move(view));
   }
@@ -172,7 +172,7 @@ RunTransform transform_of_run(const std::filesystem::path& config) {
   if (task != "classification" ||
       (!table.is_given("image-size") && !table.is_given("crop-scale"))) {
     throw error_at(config, ErrorCode::invalid_argument,
-                   "is not of a run on pictures with labels, whose transforms can be shown: {}",
+                   "does not belong to a run on pictures with labels: {}",
                    task == "classification" ? "it has neither image-size nor crop-scale"
                                             : fmt::format("its task is '{}'", task));
   }
@@ -326,8 +326,8 @@ int columns_of_views(const ViewRequest& request, int columns, bool are_given) {
   const int64_t num_pictures = request.num_pictures();
   if (are_given && columns < num_pictures) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is too few for the {} pictures of each record, which are in one row; leave "
-                   "the option out, or give that many",
+                   "{} is too few: the {} pictures of each record are in one row; leave the "
+                   "option out, or give at least this number",
                    option_set("columns", std::to_string(columns)), num_pictures);
   }
   return static_cast<int>(std::max<int64_t>(columns / num_pictures, 1) * num_pictures);

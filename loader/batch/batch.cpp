@@ -16,8 +16,8 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_field_index(size_t i, size_t num_fields) {
-  throw error_of(ErrorCode::invalid_argument, "the batch has no field {}; it has {}", i,
-                 num_fields);
+  throw error_of(ErrorCode::invalid_argument, "the batch has no field number {}; it has {} fields",
+                 i, num_fields);
 }
 
 void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
@@ -26,7 +26,7 @@ void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
   } catch (const std::bad_alloc&) {
     throw error_of(ErrorCode::io,
                    "there is not enough memory for a copy of {} bytes of texts; copy fewer "
-                   "batches, or give the process more",
+                   "batches, or give the process more memory",
                    num_bytes);
   }
 }
@@ -161,7 +161,7 @@ size_t Batch::index_of(std::string_view name) const {
   }
   throw Error(
       ErrorCode::not_found,
-      fmt::format("the batch has no field '{}'; there are: {}", name, fmt::join(names, ", ")),
+      fmt::format("the batch has no field '{}'; its fields are {}", name, fmt::join(names, ", ")),
       {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
@@ -170,7 +170,7 @@ std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
   if (!has_rows(i)) {
     throw Error(
         ErrorCode::not_found,
-        fmt::format("the batch's field '{}' has no rows; its samples are all of one shape", name),
+        fmt::format("the batch's field '{}' has no rows; its samples all have one shape", name),
         {.subject = ErrorSubject::field, .name = std::string(name)});
   }
   return slab_->row_offsets[i];
@@ -202,7 +202,7 @@ size_t Batch::index_of_view(std::string_view view) const {
   if (found == names.end()) {
     throw Error(
         ErrorCode::not_found,
-        fmt::format("the batch has no view '{}'; there are: {}", view, fmt::join(names, ", ")),
+        fmt::format("the batch has no view '{}'; its views are {}", view, fmt::join(names, ", ")),
         {.subject = ErrorSubject::field, .name = std::string(view)});
   }
   return static_cast<size_t>(found - names.begin());

@@ -187,8 +187,8 @@ namespace {
 
 [[noreturn]] void refuse_unmixed(const std::string& name, std::string_view why) {
   throw error_of(ErrorCode::invalid_argument,
-                 "mixing would not change the batch's field '{}', which {}; leave it or "
-                 "the mixing out",
+                 "mixing would not change the batch's field '{}', which {}; leave out the field or "
+                 "mixing",
                  name, why);
 }
 
@@ -215,13 +215,13 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   if (!options.mixing.is_on()) return;
   if (layout.image < 0) {
     throw Error(ErrorCode::invalid_argument,
-                "mixing needs images, but image_field is empty; give it or leave mixing out");
+                "mixing needs images; give image_field, or leave out mixing");
   }
   const DType dtype = options.image.output.dtype;
   if (dtype == DType::u16 || dtype == DType::i32) {
     throw error_of(ErrorCode::invalid_argument,
-                   "mixing makes colours in between, and {} output has the values of the file; "
-                   "expected a dtype of f32, f16, bf16 or u8, or no mixing",
+                   "mixing blends colours, but {} output keeps the values of the file; give a "
+                   "dtype of f32, f16, bf16 or u8, or leave out mixing",
                    to_string(dtype));
   }
   mixed_ = {{static_cast<size_t>(layout.image), options.image.output}};
@@ -231,18 +231,17 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
     // Decoders of one picture and of several, also behind zeros_where_null(), share this memory.
     const auto scratch = field.decoder->make_scratch();
     if (dynamic_cast<ImageFieldDecoder::ImageScratch*>(scratch.get()) != nullptr) {
-      refuse_unmixed(field.name, "is a picture of its own; give a PictureField, which CutMix cuts");
+      refuse_unmixed(field.name, "is a separate picture (CutMix can cut a PictureField)");
     }
     const std::vector<int64_t> shape = field.decoder->shape();
     if (shape.size() >= 2 && std::ranges::equal(std::span(shape).last(2), sides)) {
-      refuse_unmixed(field.name,
-                     "has a number for each pixel; give a MaskField, which CutMix cuts");
+      refuse_unmixed(field.name, "has a number for each pixel (CutMix can cut a MaskField)");
     }
   }
   for (const ViewField& field : options.view_fields) {
     const ImageOutput output = output_of_follower(field);
     if (options.mixing.mixup_alpha > 0) {
-      refuse_unmixed(field.name, "has nothing in between for MixUp; CutMix alone cuts it");
+      refuse_unmixed(field.name, "MixUp cannot blend (CutMix alone can cut it)");
     }
     const auto found = std::ranges::find(layout.fields, field.name, &SlabField::name);
     mixed_.push_back({static_cast<size_t>(found - layout.fields.begin()), output});

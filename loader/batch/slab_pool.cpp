@@ -29,13 +29,13 @@ size_t bytes_per_sample(const SlabField& field, int64_t batch_size) {
   size_t num_bytes = size_of(field.dtype);
   for (const int64_t extent : field.shape) {
     if (extent < 0 || static_cast<size_t>(extent) > kMaxSlabBytes / num_bytes) {
-      refuse_layout(
-          fmt::format("the batch's field '{}' has an impossible extent of {}", field.name, extent));
+      refuse_layout(fmt::format("the batch's field '{}' has an impossible dimension of {}",
+                                field.name, extent));
     }
     num_bytes *= std::max<size_t>(static_cast<size_t>(extent), 1);
   }
   if (num_bytes > kMaxSlabBytes / static_cast<size_t>(batch_size)) {
-    refuse_layout(fmt::format("the batch's field '{}' takes {} bytes a sample, which is too much",
+    refuse_layout(fmt::format("the batch's field '{}' needs {} bytes per sample, which is too much",
                               field.name, num_bytes));
   }
   const bool is_empty = std::find(field.shape.begin(), field.shape.end(), 0) != field.shape.end();
@@ -66,8 +66,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     }
     for (const SlabField& earlier : layout.fields) {
       if (earlier.name == field.name) {
-        refuse_layout(
-            fmt::format("the batch has two fields '{}'; give one another name", field.name));
+        refuse_layout(fmt::format("the batch has two fields '{}'; rename one of them", field.name));
       }
     }
     SlabField& added = layout.fields.emplace_back();
@@ -93,7 +92,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     added.bytes_per_sample = added.texts != nullptr ? 0 : bytes_per_sample(added, batch_size);
     if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
       refuse_layout(
-          fmt::format("the batch's field '{}' is decoded in {} parts; it needs at least one",
+          fmt::format("the batch's field '{}' is decoded in {} parts; expected at least 1",
                       field.name, added.num_parts));
     }
     added.bytes_per_list = added.bytes_per_sample / static_cast<size_t>(added.num_lists);
@@ -290,15 +289,15 @@ void SlabPool::allocate(BatchSlab& slab) {
     if (slab.memory == nullptr) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
     throw error_of(ErrorCode::io,
-                   "there is not enough memory for {} batches of {} bytes; use smaller ones, fewer "
-                   "of them (prefetch_batches, held_batches), or give the process more",
+                   "there is not enough memory for {} batches of {} bytes; use smaller or fewer "
+                   "batches (prefetch_batches, held_batches), or give the process more memory",
                    num_slabs(), layout_.num_bytes);
   }
   if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) return;
   void* crooked = std::exchange(slab.memory, nullptr);
   allocator_->deallocate(crooked, layout_.num_bytes);
   throw error_of(ErrorCode::invalid_argument,
-                 "the SlabAllocator gives memory at {}; expected a multiple of {}", crooked,
+                 "the SlabAllocator gives memory at address {}; expected a multiple of {}", crooked,
                  kSlabAlignment);
 }
 

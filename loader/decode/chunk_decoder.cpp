@@ -63,8 +63,8 @@ void require_whole_file(const Dataset& dataset, const ShardFiles& files, const E
     const int64_t missing = files.missing_bytes(i, shard.summary().file_bytes);
     if (missing == 0) continue;
     throw Error(ErrorCode::io,
-                fmt::format("the file has {} bytes less than when it was opened; it was cut while "
-                            "in use, copy or convert it again",
+                fmt::format("the file is {} bytes shorter than when it was opened, so it was cut "
+                            "while in use; copy or convert it again",
                             missing),
                 {.path = context.path,
                  .record = context.record,
@@ -117,8 +117,8 @@ void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
         index_in_batch,
         std::make_exception_ptr(Error(
             ErrorCode::io,
-            "there is not enough memory for the record; use fewer threads "
-            "or smaller batches, or give the process more",
+            "there is not enough memory for the record; use fewer threads or smaller batches, or "
+            "give the process more memory",
             {.path = dataset_.path().string(), .record = dataset_.index_in_split(record_index)})));
   } catch (...) {
     batch.fail_sample(index_in_batch, std::current_exception());
@@ -184,8 +184,8 @@ void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::strin
     return;
   }
   throw Error(ErrorCode::corrupt,
-              fmt::format("the record is bad ({}), and so are {} others that were tried instead; "
-                          "check the data set with ffinspect",
+              fmt::format("the record is bad ({}), and {} other records that were tried instead "
+                          "are bad too; check the data set with ffinspect",
                           reason, kMaxReplacements),
               {.path = dataset_.path().string(), .record = dataset_.index_in_split(bad_record)});
 }

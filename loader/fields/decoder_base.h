@@ -112,9 +112,8 @@ inline void check_mixed_pixels(const ImageInfo& info, FieldDecoder::Work& work) 
   if (info.has_palette) {
     throw Error(
         ErrorCode::unsupported,
-        "a PNG with a palette, whose pixels are numbers, as masks have them; a resize would "
-        "mix their colours, so load it with a MaskField, or, if it is a picture, with a "
-        "PictureField or as the loader's picture");
+        "this PNG has a palette, as masks have, and a resize would mix its numbers; load a mask "
+        "with a MaskField, or a picture with a PictureField or as the loader's picture");
   }
   work.resized_grey_of_16_bits |= info.has_16_bits && info.num_components <= 2;
 }

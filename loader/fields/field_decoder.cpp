@@ -108,8 +108,8 @@ class TensorCopier final : public FieldDecoder {
     const TensorView tensor = record.tensor(field_);
     if (tensor.shape != shape_) {
       throw error_of(ErrorCode::corrupt,
-                     "field '{}' has shape [{}], but the batch takes [{}]; expected the "
-                     "same in all records",
+                     "field '{}' has shape [{}], but the batch takes [{}]; expected the same shape "
+                     "in all records",
                      name_, fmt::join(tensor.shape, ", "), fmt::join(shape_, ", "));
     }
     if (!tensor.data.empty()) std::memcpy(out, tensor.data.data(), tensor.data.size());
@@ -133,8 +133,8 @@ class StringCopier final : public TextDecoder {
     const std::string_view text = record.string(field_);
     if (max_bytes_ == 0 || std::ssize(text) <= max_bytes_) return text;
     throw error_of(ErrorCode::unsupported,
-                   "field '{}' has a text of {} bytes, more than max_bytes, which is {}; "
-                   "give a larger one, or 0 for no limit",
+                   "field '{}' has a text of {} bytes, but max_bytes is {}; give a larger "
+                   "max_bytes, or 0 for no limit",
                    name_, text.size(), max_bytes_);
   }
 
@@ -207,7 +207,7 @@ int64_t RowPartsDecoder::decode_rows(const RecordView& record, const SampleKey& 
 void TextDecoder::decode(const RecordView& /*record*/, const SampleKey& /*key*/,
                          Scratch* /*scratch*/, void* /*out*/) const {
   throw Error(ErrorCode::invalid_argument,
-              "a text has no fixed size that decode() could write; call decode_text()");
+              "a text has no fixed size, so decode() cannot write it; call decode_text()");
 }
 
 std::shared_ptr<const FieldDecoder> decode_image(const Schema& schema, const std::string& field,
@@ -233,7 +233,7 @@ std::shared_ptr<const FieldDecoder> decode_integer(const Schema& schema, const s
   const size_t at = schema.require(field);
   const Field& description = schema.fields[at];
   if (description.type != FieldType::scalar || !is_integer(description.dtype)) {
-    refuse_field(description, "an integer, that is a scalar of an integer type");
+    refuse_field(description, "a scalar of an integer type");
   }
   return std::make_shared<IntegerDecoder>(at, description.dtype);
 }
@@ -243,14 +243,14 @@ std::shared_ptr<const FieldDecoder> copy_field(const Schema& schema, const std::
   const size_t at = schema.require(field);
   const Field& description = schema.fields[at];
   if (description.type == FieldType::scalar) {
-    if (!shape.empty()) refuse_field(description, "a tensor for a shape that is not empty");
+    if (!shape.empty()) refuse_field(description, "a tensor, because the given shape is not empty");
     return std::make_shared<ScalarCopier>(at, description.dtype);
   }
   if (description.type != FieldType::tensor) refuse_field(description, "a scalar or a tensor");
   for (int64_t extent : shape) {
     if (extent >= 0) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "the shape of field '{}' is [{}]; extents must not be negative", field,
+                   "the shape of field '{}' is [{}]; expected no negative number", field,
                    fmt::join(shape, ", "));
   }
   return std::make_shared<TensorCopier>(at, description, std::move(shape));
@@ -262,7 +262,7 @@ std::shared_ptr<const FieldDecoder> copy_string(const Schema& schema, const std:
   if (schema.fields[at].type != FieldType::string) refuse_field(schema.fields[at], "a string");
   if (max_bytes < 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "max_bytes is {}, must be 1 or more, or 0 for no limit", max_bytes);
+                   "max_bytes is {}; expected 1 or more, or 0 for no limit", max_bytes);
   }
   return std::make_shared<StringCopier>(at, field, max_bytes);
 }

@@ -40,7 +40,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
   if (engine == IoEngine::pread) {
     if (options.sqpoll) {
       throw Error(ErrorCode::invalid_argument,
-                  "io.sqpoll belongs to io_uring and cannot be had with the pread engine");
+                  "io.sqpoll works only with io_uring; leave it off with the pread engine");
     }
     return make_pread_read_engine(std::move(files), options);
   }
@@ -64,9 +64,8 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
     if (auto uring = make_uring_read_engine(files, plain, plain_refusal, make_instead)) {
       if (engine == IoEngine::io_uring) {
         throw Error(ErrorCode::unsupported,
-                    "io.sqpoll was asked for, but the kernel refuses a submission thread; leave "
-                    "it off, or give the process what the kernel wants (CAP_SYS_NICE before "
-                    "Linux 5.13)",
+                    "io.sqpoll was asked for, but the kernel refuses a submission thread; leave it "
+                    "off, or give the process the permission (CAP_SYS_NICE before Linux 5.13)",
                     {.errno_value = refusal.error});
       }
       static std::once_flag said;
@@ -80,22 +79,22 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
   if (refusal.error == 0) {
     if (engine != IoEngine::io_uring) return make_pread_read_engine(std::move(files), plain);
     throw Error(ErrorCode::unsupported,
-                "io_uring was asked for, but ffkit was built without liburing; build it with "
-                "liburing 2.1 or newer or use the pread engine");
+                "io_uring was asked for, but ffkit was built without liburing; build ffkit with "
+                "liburing 2.1 or newer, or use the pread engine");
   }
   if (engine == IoEngine::io_uring) {
     throw Error(
         ErrorCode::unsupported,
         fmt::format("io_uring was asked for, but the kernel refuses {}; allow it (containers often "
-                    "block it by seccomp, see also /proc/sys/kernel/io_uring_disabled) or use the "
+                    "block it by seccomp, see also /proc/sys/kernel/io_uring_disabled), or use the "
                     "pread engine",
                     refusal.what),
         {.errno_value = refusal.error});
   }
   static std::once_flag said;
   warn_once(said, options,
-            fmt::format("io_uring is not available here ({}: {}); reading with a pool of pread "
-                        "threads instead",
+            fmt::format("io_uring is not available here ({}: {}); a pool of pread threads reads "
+                        "instead",
                         refusal.what, words_of(refusal.error)));
   return make_pread_read_engine(std::move(files), plain);
 }
@@ -261,7 +260,7 @@ class PreadReadEngine final : public KernelReadEngine {
     } catch (const std::system_error& error) {
       if (!std::exchange(said_, true)) {
         warn(options_.on_warning,
-             fmt::format("no more threads for reading can be started ({}), there are {}; raise the "
+             fmt::format("cannot start more threads for reading ({}), {} are running; raise the "
                          "limit (ulimit -u, or pids.max of the container)",
                          error.code().message(), threads_.size()));
       }

@@ -29,7 +29,7 @@ constexpr size_t kDefaultAlignment = 4096;
 [[noreturn]] void throw_open_error(const std::filesystem::path& path, int error) {
   const char* message =
       error == EMFILE || error == ENFILE
-          ? "cannot open the shard, too many open files; raise the limit (ulimit -n) "
+          ? "cannot open the shard, because too many files are open; raise the limit (ulimit -n) "
             "or convert with larger shards"
           : "cannot open the shard for reading";
   throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, message,
@@ -91,7 +91,7 @@ size_t direct_alignment_of(const ReadFile& file) {
 
 [[noreturn]] void refuse_direct(const std::filesystem::path& path) {
   throw Error(ErrorCode::unsupported,
-              "direct I/O was asked for, but this file system does not support O_DIRECT; leave it "
+              "direct I/O was asked for, but this file system does not support O_DIRECT; set it to "
               "automatic or off",
               {.path = path.string()});
 }
@@ -272,8 +272,8 @@ Error read_error(const std::filesystem::path& path, const Dataset::Location& loc
   const std::string message =
       failed ? fmt::format("reading {} bytes failed", num_bytes)
              : fmt::format(
-                   "the file ends {} bytes before the end of the record; it was cut while in use, "
-                   "copy or convert it again",
+                   "the file ends {} bytes before the end of the record, so it was cut while in "
+                   "use; copy or convert it again",
                    num_missing);
   return {ErrorCode::io, message,
           ErrorContext{.path = path.string(),

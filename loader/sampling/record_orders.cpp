@@ -148,12 +148,12 @@ std::vector<double> relative_to_mean(std::span<const double> weights) {
   };
   if (weights.empty()) refuse("there are no weights");
   if (weights.size() > uint64_t{1} << 32) {
-    refuse(fmt::format("there are {} weights, at most 2^32 can be drawn from", weights.size()));
+    refuse(fmt::format("there are {} weights; expected at most 2^32", weights.size()));
   }
   double largest = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0) {
-      refuse(fmt::format("the weight of record {} is {}, must be finite and not negative", i,
+      refuse(fmt::format("the weight of record {} is {}; expected a finite number, 0 or more", i,
                          weights[i]));
     }
     largest = std::max(largest, weights[i]);
@@ -387,14 +387,14 @@ constexpr int64_t kMaxMixedSamples = int64_t{1} << 60;  // as the sampler's
 
 void check_mixture(const Mixture& mixture) {
   if (mixture.num_records.empty() || mixture.num_records.size() > kMaxSets) {
-    refuse_mixture(fmt::format("a mixture is of {} data sets, must be of 1 .. {}",
+    refuse_mixture(fmt::format("a mixture has {} data sets; expected 1 to {}",
                                mixture.num_records.size(), kMaxSets));
   }
   for (size_t i = 0; i < mixture.num_records.size(); ++i) {
     const int64_t count = mixture.num_records[i];
     if (count >= 1 && count <= kMaxMixedSamples / static_cast<int64_t>(kMaxSets)) continue;
     refuse_mixture(
-        fmt::format("data set {} of the mixture has {} records, must have 1 .. 2^50", i, count));
+        fmt::format("data set {} of the mixture has {} records; expected 1 to 2^50", i, count));
   }
   if (mixture.weights.empty()) return;
   if (mixture.weights.size() != mixture.num_records.size()) {
@@ -403,8 +403,8 @@ void check_mixture(const Mixture& mixture) {
   }
   for (size_t i = 0; i < mixture.weights.size(); ++i) {
     if (std::isfinite(mixture.weights[i]) && mixture.weights[i] > 0) continue;
-    refuse_mixture(fmt::format("the weight of data set {} is {}, must be finite and more than 0", i,
-                               mixture.weights[i]));
+    refuse_mixture(fmt::format("the weight of data set {} is {}; expected a finite number above 0",
+                               i, mixture.weights[i]));
   }
 }
 
@@ -429,7 +429,7 @@ std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) 
   check_mixture(mixture);
   const std::vector<int64_t>& records = mixture.num_records;
   if (epoch_size < 0 || epoch_size > kMaxMixedSamples) {
-    refuse_mixture(fmt::format("epoch_size is {}, must be 0 .. 2^60", epoch_size));
+    refuse_mixture(fmt::format("epoch_size is {}; expected 0 to 2^60", epoch_size));
   }
   if (epoch_size == 0 && mixture.weights.empty()) {
     epoch_size = std::ssize(records) * *std::ranges::max_element(records);
@@ -455,8 +455,8 @@ std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) 
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) continue;
     refuse_mixture(
-        fmt::format("an epoch of {} samples has none of data set {}; give that a larger "
-                    "weight, or take a larger epoch_size",
+        fmt::format("an epoch of {} samples has no sample of data set {}; give this data set a "
+                    "larger weight, or give a larger epoch_size",
                     epoch_size, i));
   }
   return counts;

@@ -32,7 +32,7 @@ constexpr int64_t kMostStreams = int64_t{1} << 20;
 }
 
 void check_at_least_1(const char* name, int64_t value) {
-  if (value < 1) refuse_sampler(fmt::format("{} is {}, must be at least 1", name, value));
+  if (value < 1) refuse_sampler(fmt::format("{} is {}; expected at least 1", name, value));
 }
 
 void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order order) {
@@ -52,10 +52,10 @@ void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order
 
 void check_buckets(int64_t num_records, const SamplerOptions& options) {
   if (options.order != Order::shuffle || options.groups != nullptr || options.mixture) {
-    refuse_sampler("buckets need the order 'shuffle' without groups and mixture");
+    refuse_sampler("buckets need the order 'shuffle' without groups or a mixture");
   }
   if (std::ssize(*options.buckets) == num_records) return;
-  refuse_sampler(fmt::format("there are buckets of {} records, but there are {} records",
+  refuse_sampler(fmt::format("buckets are given for {} records, but there are {} records",
                              options.buckets->size(), num_records));
 }
 
@@ -63,14 +63,14 @@ void check_buckets(int64_t num_records, const SamplerOptions& options) {
 int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
   if (options.order != Order::shuffle || options.groups != nullptr) {
     refuse_sampler(
-        "a mixture needs the order 'shuffle' without groups; leave the order, or mix without it");
+        "a mixture needs the order 'shuffle' without groups; give this order, or no mixture");
   }
   const std::vector<int64_t> counts = mixture_counts(*options.mixture, options.epoch_size);
   const std::vector<int64_t>& sizes = options.mixture->num_records;
   if (const auto sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
       sum != num_records) {
     refuse_sampler(
-        fmt::format("the mixture's data sets have {} records, but there are {}", sum, num_records));
+        fmt::format("the mixture's data sets have {} records, expected {}", sum, num_records));
   }
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
@@ -80,21 +80,21 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   check_at_least_1("window_blocks", options.windows.window_blocks);
   const auto check_range = [](const char* name, int64_t value, int64_t most) {
     if (value >= 0 && value <= most) return;
-    refuse_sampler(fmt::format("{} is {}, must be 0 .. {}", name, value, most));
+    refuse_sampler(fmt::format("{} is {}; expected 0 to {}", name, value, most));
   };
   check_range("window_block_bytes", options.windows.window_block_bytes, kMaxSamples);
   check_range("num_streams", options.windows.num_streams, kMostStreams);
   if (options.order != Order::windowed) {
     if (options.windows.num_streams > 1 || options.windows.window_block_bytes > 0) {
       refuse_sampler(
-          fmt::format("{} needs the order 'windowed'; over a data set in a store it is the default",
+          fmt::format("{} needs the order 'windowed', the default for a data set in a store",
                       options.windows.num_streams > 1 ? "num_streams" : "window_block_bytes"));
     }
     return;
   }
   if (options.windows.window_block_bytes == 0) return;
   if (options.windows.places == nullptr) {
-    refuse_sampler("window_block_bytes needs places, which a Loader finds by itself");
+    refuse_sampler("window_block_bytes needs `places`; a Loader finds them by itself");
   }
   int64_t sum = 0;
   for (const RecordPlaces::Run& run : options.windows.places->runs) {
@@ -108,7 +108,7 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   }
   const std::vector<int64_t>& records = options.windows.places->records;
   if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
-    refuse_sampler(fmt::format("the places are of {} records, but there are {} records",
+    refuse_sampler(fmt::format("places are given for {} records, but there are {} records",
                                records.empty() ? sum : std::ssize(records), num_records));
   }
 }
@@ -128,8 +128,8 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (num_records > kMaxSamples || options.epoch_size > kMaxSamples ||
       batch_size > kMaxSamples / options.world_size) {
     refuse_sampler(fmt::format(
-        "{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too much; each may "
-        "be at most 2^60 samples, and so may the batches of all ranks together",
+        "{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too many; each of "
+        "these, and the batches of all ranks together, may have at most 2^60 samples",
         num_records, options.epoch_size, batch_size, options.world_size));
   }
   if (options.tail < Tail::drop || options.tail > Tail::balanced) {
@@ -137,8 +137,8 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   }
   check_windows(num_records, options);
   if (options.rank < 0 || options.rank >= options.world_size) {
-    refuse_sampler(fmt::format("rank is {}, must be 0 .. world_size-1 = {}", options.rank,
-                               options.world_size - 1));
+    refuse_sampler(fmt::format("rank is {}; expected 0 to world_size - 1, which is {}",
+                               options.rank, options.world_size - 1));
   }
   const bool weighted = options.order == Order::weighted;
   if (weighted != (options.weights != nullptr)) {
@@ -157,8 +157,8 @@ int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOpti
   if (options.mixture) return check_mixture_of(num_records, options);
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
     refuse_sampler(
-        fmt::format("epoch_size is {}, must be 0 .. {}, the number of records; only "
-                    "the order 'weighted' and a mixture can draw more",
+        fmt::format("epoch_size is {}; expected 0 to {}, the number of records (only the order "
+                    "'weighted' and a mixture can draw more)",
                     options.epoch_size, num_records));
   }
   return options.epoch_size == 0 ? num_records : options.epoch_size;
@@ -190,12 +190,12 @@ std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
 std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
                                           std::span<const int64_t> heights, int factor) {
   if (widths.size() != heights.size()) {
-    refuse_sampler(fmt::format("there are {} widths and {} heights; give one of each for a picture",
+    refuse_sampler(fmt::format("there are {} widths and {} heights; give one of each per picture",
                                widths.size(), heights.size()));
   }
   constexpr int kMaxFactor = 64;
   if (factor < 0 || factor > kMaxFactor) {
-    refuse_sampler(fmt::format("factor is {}, must be 0 .. {}", factor, kMaxFactor));
+    refuse_sampler(fmt::format("factor is {}; expected 0 to {}", factor, kMaxFactor));
   }
   return errors_only({}, [&] {
     std::vector<double> bounds = {1};
@@ -207,7 +207,7 @@ std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
     buckets.reserve(widths.size());
     for (size_t i = 0; i < widths.size(); ++i) {
       if (widths[i] < 1 || heights[i] < 1) {
-        refuse_sampler(fmt::format("picture {} has {} x {} pixels, and no aspect ratio", i,
+        refuse_sampler(fmt::format("picture {} has {} x {} pixels, so it has no aspect ratio", i,
                                    widths[i], heights[i]));
       }
       const double ratio = static_cast<double>(widths[i]) / static_cast<double>(heights[i]);

@@ -15,9 +15,9 @@ std::thread start_thread(std::string_view what, std::function<void()> run) {
     return std::thread(std::move(run));
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io,
-                fmt::format("{} cannot be started, the system gives no more threads; use fewer "
-                            "(num_threads) or raise the limit (ulimit -u, or pids.max of the "
-                            "container)",
+                fmt::format("{} cannot be started, because the system gives no more threads; use "
+                            "fewer threads (num_threads) or raise the limit (ulimit -u, or "
+                            "pids.max of the container)",
                             what),
                 {.errno_value = error.code().value()});
   }

@@ -76,16 +76,16 @@ class OfBoxes : public RowListsDecoder {
     if (std::ssize(items) == kept.num_boxes) return;
     throw error_of(
         ErrorCode::corrupt,
-        "field '{}' has {} items, but field '{}' has {} boxes; both must be of one length", field,
-        items.size(), boxes_.field, kept.num_boxes);
+        "field '{}' has {} items, but field '{}' has {} boxes; both must have the same length",
+        field, items.size(), boxes_.field, kept.num_boxes);
   }
   void require_entries(const TensorView& tensor, const std::string& field,
                        const BoxesInView& kept) const {
     const int64_t num_entries = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (!tensor.shape.empty() && num_entries == kept.num_boxes) return;
     throw error_of(ErrorCode::corrupt,
-                   "field '{}' has shape [{}], but field '{}' has {} boxes; both must be "
-                   "of one length",
+                   "field '{}' has shape [{}], but field '{}' has {} boxes; both must have the "
+                   "same length",
                    field, fmt::join(tensor.shape, ", "), boxes_.field, kept.num_boxes);
   }
 
@@ -94,8 +94,8 @@ class OfBoxes : public RowListsDecoder {
   void require_room(const BoxesInView& kept, int64_t copy) const {
     if (std::ssize(kept.indices) <= boxes_.max_boxes) return;
     throw error_of(ErrorCode::unsupported,
-                   "field '{}' has {} boxes in {}the view '{}', more than max_boxes, which is {}; "
-                   "give a larger one",
+                   "field '{}' has {} boxes in {}the view '{}', but max_boxes is {}; give a larger "
+                   "max_boxes",
                    boxes_.field, kept.indices.size(),
                    copies() == 0 ? "" : fmt::format("copy {} of ", copy), set_->views()[view_].name,
                    boxes_.max_boxes);
@@ -145,7 +145,7 @@ class BoxRowsDecoder final : public OfBoxes {
         dtype_(schema.fields[at_].dtype),
         row_bytes_(size_of(dtype_)) {
     for (const int64_t extent : field_.shape) {
-      check_between(fmt::format("an extent of the rows of '{}'", field_.field),
+      check_between(fmt::format("a dimension of the rows of '{}'", field_.field),
                     static_cast<double>(extent), 1, 1 << 16);
       row_bytes_ *= static_cast<size_t>(extent);
     }
@@ -163,8 +163,8 @@ class BoxRowsDecoder final : public OfBoxes {
     const std::vector<int64_t> shape(tensor.shape.begin() + 1, tensor.shape.end());
     if (shape != field_.shape) {
       throw error_of(ErrorCode::corrupt,
-                     "field '{}' has rows of shape [{}], but the batch takes [{}]", field_.field,
-                     fmt::join(shape, ", "), fmt::join(field_.shape, ", "));
+                     "field '{}' has rows of shape [{}], but the batch takes rows of shape [{}]",
+                     field_.field, fmt::join(shape, ", "), fmt::join(field_.shape, ", "));
     }
     auto* to = static_cast<std::byte*>(out);
     for (const int64_t i : of.kept.indices) {
@@ -270,8 +270,8 @@ class InstanceMasksDecoder final : public OfBoxes {
     }
     refuse_field(
         description,
-        "a list of tensors of u32, the runs of pixels of each box, as ffconvert coco makes "
-        "them of segmentations");
+        "a list of tensors of u32 with the runs of pixels of each box, as ffconvert coco makes "
+        "from segmentations");
   }
   DType dtype() const override { return DType::u8; }
   std::vector<int64_t> shape() const override { return {size_.height, size_.width}; }
@@ -317,8 +317,7 @@ class InstanceMasksDecoder final : public OfBoxes {
       throw error_of(ErrorCode::corrupt, "mask {} of field '{}' {}", box, field_.field, problem);
     };
     if (runs.shape.size() != 2 || runs.shape[1] != 2) {
-      refuse_mask(
-          fmt::format("has shape [{}]; runs of pixels have [n, 2]", fmt::join(runs.shape, ", ")));
+      refuse_mask(fmt::format("has shape [{}]; expected [n, 2]", fmt::join(runs.shape, ", ")));
     }
     uint32_t before = 0;
     for (int64_t k = 0; k < runs.shape[0]; ++k) {
@@ -327,8 +326,7 @@ class InstanceMasksDecoder final : public OfBoxes {
       const auto [begin, end] = run;
       if (begin < before || end <= begin || end > pixels.size()) {
         refuse_mask(
-            fmt::format("has a run from {} to {}; runs must ascend, and its picture has {} "
-                        "pixels",
+            fmt::format("has a run from {} to {}; runs must ascend, and the picture has {} pixels",
                         begin, end, pixels.size()));
       }
       std::fill(pixels.begin() + begin, pixels.begin() + end, uint8_t{1});

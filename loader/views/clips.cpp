@@ -58,7 +58,7 @@ struct FrameScratch : FieldDecoder::Scratch {
     if (info.width == expected.width && info.height == expected.height) return;
     throw error_of(ErrorCode::corrupt,
                    "frame {} is {} x {}, but frame {} is {} x {}; all frames of a clip must have "
-                   "one size",
+                   "the same size",
                    number, info.width, info.height, first, expected.width, expected.height);
   }
 
@@ -135,7 +135,7 @@ size_t item_of(const ListView& items, const std::string& name, const ChosenFrame
     return static_cast<size_t>(frames.numbers[static_cast<size_t>(part)]);
   }
   throw error_of(ErrorCode::corrupt,
-                 "field '{}' has {} items, but the video has {} frames; there must be one for each",
+                 "field '{}' has {} items, but the video has {} frames; expected one per frame",
                  name, items.size(), frames.video.size());
 }
 
@@ -290,13 +290,13 @@ Clip::Clip(const Schema& schema, std::string name, FramesField options)
   if (padding_of(options_.image.transform) != nullptr) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "the clip '{}' has a PadToLargest, which is for pictures; end its Compose with a "
-        "step that gives one size",
+        "the clip '{}' has a PadToLargest, which is only for pictures; end its Compose with a step "
+        "that gives one size",
         name_);
   }
   if (needs_boxes(options_.image.transform)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the clip '{}' has a RandomIoUCrop, which needs boxes; frames have none", name_);
+                   "the clip '{}' has a RandomIoUCrop, but frames have no boxes", name_);
   }
 }
 
@@ -314,7 +314,7 @@ int64_t Clip::frame_of_part(int64_t part, int64_t num_frames, CounterRandom& ran
 
 std::vector<int64_t> Clip::choose(int64_t num_frames, const SampleKey& sample) const {
   if (num_frames == 0) {
-    throw error_of(ErrorCode::corrupt, "field '{}' has no frames, so no clip can be made of it",
+    throw error_of(ErrorCode::corrupt, "field '{}' has no frames, so no clip can be made from it",
                    options_.field);
   }
   const bool is_spread = options_.stride == 0;
@@ -359,7 +359,7 @@ std::shared_ptr<const FieldDecoder> decode_clip_field(const Schema& schema, cons
   const Field& description = schema.fields[at];
   if (!is_list_of(description, {FieldType::image, FieldType::bytes}) &&
       !(is_list_of(description, {FieldType::tensor}) && can_be_mask(description.dtype))) {
-    refuse_field(description, "a list of PNGs, or of tensors of u8, u16 or i32");
+    refuse_field(description, "a list of PNGs, or a list of tensors of u8, u16 or i32");
   }
   return where_null(schema, field,
                     std::make_shared<const FrameMaskDecoder>(clip, at, description, field.mask));

@@ -217,15 +217,15 @@ void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& 
                               const std::string& view) {
   if (moves_pixels(follower.augmentations)) {
     throw Error(ErrorCode::invalid_argument,
-                "a PictureField follows the geometry of its view, and cannot have a RandAugment, "
-                "TrivialAugmentWide or AutoAugment of its own; take augmentations of colours");
+                "a PictureField follows the geometry of its view, so it cannot have its own "
+                "RandAugment, TrivialAugmentWide or AutoAugment; use augmentations of colours");
   }
   const DType dtype = follower.output.dtype;
   const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
   if (!has_numbers || !moves_pixels(leader.augmentations)) return;
   throw error_of(ErrorCode::invalid_argument,
-                 "an augmentation that moves pixels in the view '{}' makes bytes of values, which "
-                 "a PictureField of {} would lose; give it as a MaskField, which keeps numbers",
+                 "an augmentation of the view '{}' moves pixels and changes values into bytes, but "
+                 "a PictureField of {} keeps values; use a MaskField, which keeps numbers",
                  view, to_string(dtype));
 }
 

@@ -23,8 +23,8 @@ size_t view_of(const std::vector<std::string>& names, const std::string& array,
   if (names.empty()) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "the batch's field '{}' follows a view, and the loader has neither a picture nor "
-        "a clip; give image_field, or a FramesField",
+        "the batch's field '{}' follows a view, but the loader has neither a picture nor a clip; "
+        "give image_field, or a FramesField",
         array);
   }
   if (name.empty() && names.size() == 1) return 0;
@@ -32,13 +32,12 @@ size_t view_of(const std::vector<std::string>& names, const std::string& array,
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
   if (name.empty()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the batch's field '{}' does not say which view it follows; the loader has {}",
+                   "the batch's field '{}' does not name its view; the views of the loader are {}",
                    array, fmt::join(names, ", "));
   }
-  throw error_of(
-      ErrorCode::invalid_argument,
-      "the batch's field '{}' follows the view '{}', which the loader does not have; it has {}",
-      array, name, fmt::join(names, ", "));
+  throw error_of(ErrorCode::invalid_argument,
+                 "the batch's field '{}' follows the view '{}', but the views of the loader are {}",
+                 array, name, fmt::join(names, ", "));
 }
 
 std::vector<View> views_of_picture(const LoaderOptions& options) {
@@ -92,8 +91,8 @@ std::shared_ptr<const FieldDecoder> follow_clip(const Schema& schema, const std:
     return decode_clip_field(schema, clip, what);
   } else {
     throw error_of(ErrorCode::invalid_argument,
-                   "the batch's field '{}' follows the clip '{}', and only masks and pictures "
-                   "can; move boxes and points by the geometry of the clip",
+                   "the batch's field '{}' follows the clip '{}', but only masks and pictures can "
+                   "follow a clip; move boxes and points by the geometry of the clip",
                    array, clip->name());
   }
 }
@@ -126,8 +125,8 @@ class Followers {
             }
             if constexpr (std::is_same_v<What, FrameNumbersField>) {
               throw error_of(ErrorCode::invalid_argument,
-                             "the batch's field '{}' is of a clip's frames, and the view '{}' is "
-                             "no clip; name the array of a FramesField",
+                             "the batch's field '{}' belongs to the frames of a clip, but the view "
+                             "'{}' is not a clip; name the array of a FramesField",
                              field.name, views_[view]);
             } else {
               return decode_view_field(schema_, set_, view, what);
@@ -179,12 +178,11 @@ ViewSetPtr make_views(const Schema& schema, const std::vector<std::string>& name
   const bool is_default = options.views.empty();
   if (!is_default && mixes(options.mixing)) {
     throw Error(ErrorCode::invalid_argument,
-                "mixing mixes the pictures of a loader without views; leave it out, or the views");
+                "mixing works only in a loader without views; leave out mixing or the views");
   }
   if (mixes(options.mixing) && padding_of(options.image.transform) != nullptr) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "mixing would mix pictures with the padding of PadToLargest; leave one of the two out");
+    throw Error(ErrorCode::invalid_argument,
+                "mixing would blend the padding of PadToLargest; leave out mixing or PadToLargest");
   }
   return std::make_shared<const ViewSet>(at, views_of_picture(options),
                                          boxes_of_views(schema, names, options), is_default);
@@ -208,9 +206,9 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
     if (same != all.end()) {
       throw error_of(
           ErrorCode::invalid_argument,
-          "the batch's fields '{}' and '{}' are both random pictures of the record's field '{}', "
-          "and would show the same crop; give `views` with two names instead, or a PictureField "
-          "where the second is to follow the first",
+          "the batch's fields '{}' and '{}' are both random crops of the record's field '{}', so "
+          "they would show the same crop; give `views` with two names instead, or make the second "
+          "a PictureField that follows the first",
           same->name, field.name, schema.fields[picture->field()].name);
     }
     all.push_back({picture->field(), field.name});

@@ -187,8 +187,8 @@ void add_camera_fields(const Schema& schema, const KeyframeOptions& options,
   if (!std::holds_alternative<ResizeCrop>(transform) &&
       !std::holds_alternative<ScalePad>(transform)) {
     throw Error(ErrorCode::invalid_argument,
-                "the cameras' transform must be a ResizeCrop or a ScalePad: only of these the "
-                "intrinsics are known");
+                "the transform of the cameras must be a ResizeCrop or a ScalePad; other transforms "
+                "do not give intrinsics");
   }
   std::vector<std::string> images;
   for (const std::string& name : options.cameras.channels) {

@@ -29,7 +29,7 @@ Split whole(const Split& given) {
   if (given.keyframes.num_sources() > 1) {
     throw dataset_error(given.keyframes.path(), ErrorCode::invalid_argument,
                         "is the first of several data sets, but keyframes refer to each other by "
-                        "record number within one data set; load each by itself");
+                        "their record numbers in one data set; load each data set by itself");
   }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;
@@ -41,7 +41,7 @@ Split whole(const Split& given) {
     return split;
   }
   throw dataset_error(split.sweeps->path(), ErrorCode::invalid_argument,
-                      "the sweeps are of '{}', but the keyframes of '{}'; give '{}'", of_sweeps,
+                      "the sweeps belong to '{}', but the keyframes to '{}'; give '{}'", of_sweeps,
                       of_keyframes, sweeps_split(of_keyframes));
 }
 

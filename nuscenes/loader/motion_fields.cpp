@@ -202,7 +202,7 @@ class FrameIndexDecoder final : public FieldDecoder {
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const auto prev = record.scalar<int64_t>(prev_);
     if (prev >= std::ssize(places_)) {
-      throw Error(ErrorCode::corrupt, "the keyframe before is after the end of the split");
+      throw Error(ErrorCode::corrupt, "the previous keyframe is beyond the end of the split");
     }
     const int64_t place = prev < 0 ? 0 : places_[prev] + 1;
     std::memcpy(out, &place, sizeof(place));

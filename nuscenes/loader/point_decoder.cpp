@@ -185,7 +185,7 @@ class PointDecoder final : public RowPartsDecoder {
     if (points.shape[0] <= room || count_sweep(points, placement, columns_) <= room) return;
     throw error_of(ErrorCode::unsupported,
                    "a keyframe and the sweeps before it have more than {} points, which is more "
-                   "than nuScenes' sensors give; set max_points of the PointOptions",
+                   "than the sensors of nuScenes give; set max_points of the PointOptions",
                    options_.max_points);
   }
 
@@ -195,7 +195,7 @@ class PointDecoder final : public RowPartsDecoder {
     const auto time = record.scalar<int64_t>(timestamp_);
     if (std::binary_search(times_.begin(), times_.end(), time)) return;
     throw error_at(split_.keyframes.path(), ErrorCode::invalid_argument,
-                   "the keyframe of {} us is not in the split '{}' that its fields were made for; "
+                   "the keyframe with the timestamp {} us is not in the split '{}' of its fields; "
                    "give keyframe_fields() the split that the Loader reads",
                    time, split_.keyframes.manifest().split);
   }
@@ -205,7 +205,7 @@ class PointDecoder final : public RowPartsDecoder {
                                                       const PointChannel& channel, int64_t index) {
     const TensorView stored = record.tensor(channel.sweeps);
     if (stored.dtype != DType::i64 || stored.shape.size() != 2 || stored.shape[1] != 2) {
-      throw Error(ErrorCode::corrupt, "a list of sweeps is not i64 [m, 2]");
+      throw Error(ErrorCode::corrupt, "a list of sweeps is not i64 of shape [m, 2]");
     }
     if (index >= stored.shape[0]) return std::nullopt;
     FrameReference frame{};
@@ -279,12 +279,12 @@ std::shared_ptr<const FieldDecoder> decode_points(const Split& split,
   constexpr int64_t kLidarPoints = 35000;
   constexpr int64_t kRadarPoints = 125;
   if (options.num_sweeps < 1 || options.num_sweeps > kMaxSweeps) {
-    throw error_of(ErrorCode::invalid_argument, "num_sweeps is {}, must be 1 .. {}",
+    throw error_of(ErrorCode::invalid_argument, "num_sweeps is {}; expected 1 to {}",
                    options.num_sweeps, kMaxSweeps);
   }
   if (options.max_points < 0 || !(options.min_distance >= 0)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "max_points is {} and min_distance {}; neither must be negative",
+                   "max_points is {} and min_distance is {}; expected 0 or more for both",
                    options.max_points, options.min_distance);
   }
   PointOptions complete = options;

@@ -34,8 +34,8 @@ StoredBoxes::StoredBoxes(const FieldView& classes, const FieldView& valid, const
       boxes_(boxes.tensor()),
       count_(std::ssize(valid_.data)) {
   const auto refuse = [&](const TensorView& field, const char* what) {
-    throw error_of(ErrorCode::corrupt, "the boxes have {} of {} [{}], and there are {} valid flags",
-                   what, to_string(field.dtype), fmt::join(field.shape, ", "), count_);
+    throw error_of(ErrorCode::corrupt, "the boxes have {} of {} [{}], but {} valid flags", what,
+                   to_string(field.dtype), fmt::join(field.shape, ", "), count_);
   };
   if (classes_.shape != std::vector<int64_t>{count_} || classes_.dtype != DType::i64) {
     refuse(classes_, "classes");
@@ -80,7 +80,7 @@ bool is_in_range(const StoredBoxes::Numbers& box, const BoxOptions& options) {
 
 void validate(const BoxOptions& options) {
   if (options.max_boxes < 1) {
-    throw error_of(ErrorCode::invalid_argument, "max_boxes is {}, must be at least 1",
+    throw error_of(ErrorCode::invalid_argument, "max_boxes is {}; expected at least 1",
                    options.max_boxes);
   }
   if (!options.range) return;

@@ -25,7 +25,7 @@ std::array<double, N> read_numbers(const FieldView& field) {
   const TensorView tensor = field.tensor();
   std::array<double, N> numbers{};
   if (tensor.dtype != DType::f64 || tensor.data.size() != sizeof(numbers)) {
-    throw Error(ErrorCode::corrupt, "a pose or matrix has another shape than it should have");
+    throw Error(ErrorCode::corrupt, "a pose or matrix has a wrong type or shape");
   }
   std::memcpy(numbers.data(), tensor.data.data(), sizeof(numbers));
   return numbers;

@@ -103,13 +103,13 @@ std::shared_ptr<const std::vector<int64_t>> find_scenes(const Dataset& keyframes
   const auto refuse = [&](size_t record, const char* why) {
     throw dataset_error(
         keyframes.path(), ErrorCode::invalid_argument,
-        "keyframe {} is of {}, {}; give the keyframes of a scene next to each other and "
-        "in the order of time, as ffconvert writes them",
+        "keyframe {} belongs to {}, {}; put the keyframes of a scene next to each other and in the "
+        "order of time, as ffconvert does",
         record, scenes[record], why);
   };
   for (size_t i = 0; i < scenes.size(); ++i) {
     if (i > 0 && scenes[i] == scenes[i - 1]) {
-      if (times[i] < times[i - 1]) refuse(i, "but earlier than the one before it");
+      if (times[i] < times[i - 1]) refuse(i, "but is earlier than the keyframe before it");
       continue;
     }
     if (!seen.insert(scenes[i]).second) refuse(i, "but keyframes of another scene are in between");
@@ -146,7 +146,7 @@ Windows windows_of(const Dataset& keyframes, int64_t num_previous,
 void check_num_previous(int64_t num_previous) {
   constexpr int64_t kMaxPrevious = 1000;
   if (num_previous >= 0 && num_previous <= kMaxPrevious) return;
-  throw error_of(ErrorCode::invalid_argument, "num_previous is {}, must be 0 .. {}", num_previous,
+  throw error_of(ErrorCode::invalid_argument, "num_previous is {}; expected 0 to {}", num_previous,
                  kMaxPrevious);
 }
 
@@ -214,8 +214,8 @@ Windows Windows::select(std::span<const int64_t> windows) const {
     starts->reserve(windows.size());
     for (const int64_t window : windows) {
       if (window < 0 || window >= num_windows()) {
-        throw error_of(ErrorCode::invalid_argument, "there is no window {} among {}", window,
-                       num_windows());
+        throw error_of(ErrorCode::invalid_argument, "there is no window {} among {} windows",
+                       window, num_windows());
       }
       starts->push_back(std::ssize(records));
       for (int64_t record = window * length; record < (window + 1) * length; ++record) {
@@ -234,12 +234,12 @@ void to_differences(std::span<double> motion, std::span<const uint8_t> has_previ
   constexpr std::array<size_t, 4> kDifferences = {0, 1, 2, 17};
   if (motion.size() != kNumbersEach * has_previous.size()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there are {} numbers of motion for {} samples; expected {} each", motion.size(),
-                   has_previous.size(), kNumbersEach);
+                   "there are {} numbers of motion for {} samples; expected {} per sample",
+                   motion.size(), has_previous.size(), kNumbersEach);
   }
   if (!has_previous.empty() && has_previous.front() != 0) {
     throw Error(ErrorCode::invalid_argument,
-                "has_previous of the first sample is 1, but there is none before it");
+                "has_previous of the first sample is 1, but there is no sample before it");
   }
   // From the last one on: the sample before must still be absolute.
   for (size_t sample = has_previous.size(); sample-- > 0;) {

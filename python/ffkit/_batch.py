@@ -21,7 +21,7 @@ def bfloat16() -> Any:
     try:
         import ml_dtypes
     except ImportError:
-        raise UnsupportedError("numpy has no bfloat16; install ml_dtypes, or take torch's tensors, DLPack or float32") from None
+        raise UnsupportedError("numpy has no bfloat16; install ml_dtypes, or use torch's tensors, DLPack or float32") from None
     return ml_dtypes.bfloat16
 
 
@@ -140,7 +140,7 @@ class Batch(dict[str, Any]):
         arrays = sorted(self.values(), key=lambda value: -getattr(value, "ndim", 0))
         if [getattr(value, "ndim", 0) for value in arrays] != [4, 1]:
             names = ", ".join(f"'{name}'" for name in self)
-            raise TypeError(f"a batch of {names} is no pair of one picture and one label; take batch[name], or batch.items() for all")
+            raise TypeError(f"a batch of {names} is not a pair of one picture and one label; use batch[name], or batch.items() for all")
         return iter(arrays)
 
     @classmethod
@@ -210,7 +210,7 @@ class Batch(dict[str, Any]):
         no rows."""
         offsets = self._facts.row_offsets
         if name not in offsets:
-            known = f"; those with rows are {', '.join(offsets)}" if offsets else ""
+            known = f"; the fields with rows are {', '.join(offsets)}" if offsets else ""
             raise FieldNotFoundError(f"the batch has no field '{name}' of rows{known}", "not_found")
         return offsets[name]
 
@@ -224,7 +224,7 @@ class Batch(dict[str, Any]):
         such view; the only picture of a loader has the name `image_field`."""
         geometries = self._facts.geometries
         if view not in geometries:
-            raise FieldNotFoundError(f"the batch has no view '{view}'; there are: {', '.join(geometries) or 'none'}", "not_found")
+            raise FieldNotFoundError(f"the batch has no view '{view}'; the views are: {', '.join(geometries) or 'none'}", "not_found")
         return geometries[view]
 
     @property
@@ -238,7 +238,7 @@ class Batch(dict[str, Any]):
         [size, 2] i64, or [size, copies, 2]. FieldNotFoundError (a KeyError) for other views."""
         sizes = self._facts.unpadded_sizes
         if view not in sizes:
-            raise FieldNotFoundError(f"the batch has no view '{view}' that ends with PadToLargest; there are: {', '.join(sizes) or 'none'}", "not_found")
+            raise FieldNotFoundError(f"the batch has no view '{view}' that ends with PadToLargest; the views with it are: {', '.join(sizes) or 'none'}", "not_found")
         return sizes[view]
 
     def unpadded(self, name: str = "image") -> list[Any]:
@@ -248,7 +248,7 @@ class Batch(dict[str, Any]):
         the batch's array. FieldNotFoundError (a KeyError) for other views; InvalidArgumentError (a
         ValueError) for a view with copies."""
         if name not in self._facts.padded:
-            raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; there are: {', '.join(self._facts.padded) or 'none'}", "not_found")
+            raise FieldNotFoundError(f"the batch has no array '{name}' of a view that ends with PadToLargest; the arrays are: {', '.join(self._facts.padded) or 'none'}", "not_found")
         view, axis = self._facts.padded[name]
         sizes = self.unpadded_sizes(view)
         if sizes.ndim > 2:

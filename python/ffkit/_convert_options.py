@@ -101,7 +101,7 @@ def given_options(options: Any, table: str) -> dict[str, Any]:
     for name in options:
         if name not in names and name not in _OWN:
             known = names + [option["name"] for option in _TABLES["conversion"]["options"]]
-            raise TypeError(f"there is no option '{name}': {_ffkit.words_on_name('ffconvert', name, known)}; there are {', '.join(names)}")
+            raise TypeError(f"there is no option '{name}': {_ffkit.words_on_name('ffconvert', name, known)}; the options are {', '.join(names)}")
     if not isinstance(only := given.get("only", ""), (str, os.PathLike)):
         given["only"] = listed_ids("only", only)
     if isinstance(given.get("by_files"), int):
@@ -120,7 +120,7 @@ def listed_ids(name: str, ids: Any) -> list[str]:
     listed = list(ids)
     for value in listed:
         if not isinstance(value, str):
-            raise TypeError(f"{name}: an id is {value!r:.80}; ids are texts, those of whole numbers too, as str(17)")
+            raise TypeError(f"{name}: an id is {value!r:.80}; ids are texts, also if they are whole numbers, as str(17)")
     return listed
 
 
@@ -231,9 +231,9 @@ _ALSO = {"only": "; or an iterable of the ids", "by_files": "; the number may be
 _OWN: dict[str, tuple[Any, str]] = {
     "dry_run": (False, "Writes nothing, and returns a Summary of what would be written"),
     "progress": (True, "True: a bar of tqdm, where that is installed; False; or a function that is called with a ProgressUpdate"),
-    "on_note": (None, "Is called with sentences that the user should know; by default they are warnings"),
-    "storage_options": (None, "Of the store that dst is in, such as {'profile': 'partner'}; of src, where dst is in none. By default as the environment has them"),
-    "source_storage_options": (None, "Of the store that src and the paths among the options are in"),
+    "on_note": (None, "Is called with each note for the user; by default, notes are warnings"),
+    "storage_options": (None, "For the store of dst, such as {'profile': 'partner'}, or for the store of src if dst is a folder. Default: those of the environment"),
+    "source_storage_options": (None, "For the store of src and of paths in the options"),
     "pixels": ("png", "How pictures that come as pixels are stored, as in Writer"),
 }
 

@@ -338,7 +338,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
         dataset = dataset.subset(chosen)
     if not is_same or dataset.fingerprint != fingerprint:
         raise InvalidArgumentError(
-            f"the data set is not the one that was pickled: its content has changed, and the fingerprint was {fingerprint}; pickle the Dataset again, or open it by its path",
+            f"the data set has changed since it was pickled, with the fingerprint {fingerprint}; pickle the Dataset again, or open it by its path",
             path=dataset.path,
         )
     return dataset
@@ -347,7 +347,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
 def _place(index: Any, size: int) -> int:
     """A number of 0 .. size - 1 from one that may count from the end."""
     if _is_bool(index):
-        raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
+        raise TypeError(f"{index!r} is not the number of a record; a mask needs True or False for each record")
     number = operator.index(index)
     if not -size <= number < size:
         raise IndexError(f"record {number} of {size}")
@@ -366,15 +366,15 @@ def numbers_of(indices: Iterable[Any], size: int, what: str) -> list[int]:
         raise TypeError(f"{what} takes numbers or a mask, not {type(indices).__name__}")
     values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
     if not isinstance(values, list):
-        raise TypeError(f"{what} takes several numbers or a mask, not {values!r} alone")
+        raise TypeError(f"{what} takes several numbers or a mask, not the single value {values!r}")
     num_bools = sum(map(_is_bool, values))
     if num_bools == 0:
         numbers = [_whole(value, what) for value in values]
         return [i + size if -size <= i < 0 else i for i in numbers]
     if num_bools < len(values):
-        raise TypeError(f"{what} takes numbers or a mask, not both in one")
+        raise TypeError(f"{what} takes numbers or a mask, not both")
     if len(values) != size:
-        raise InvalidArgumentError(f"the mask of {what} has {len(values)} values, but there are {size}")
+        raise InvalidArgumentError(f"the mask of {what} has {len(values)} values, expected {size}")
     return [i for i, value in enumerate(values) if value]
 
 
@@ -389,7 +389,7 @@ def mixture_of(value: Any) -> list[Any] | None:
         raise InvalidArgumentError(f"mixture is '{value}', expected 'equal' or a weight for each data set")
     weights = [] if isinstance(value, str) else plain_numbers(value)
     if weights == [] and not isinstance(value, str):
-        raise InvalidArgumentError("mixture has no weight, expected 'equal' or a weight for each data set")
+        raise InvalidArgumentError("mixture is empty, expected 'equal' or a weight for each data set")
     return weights
 
 
@@ -413,7 +413,7 @@ def dataset_of(value: Any) -> Dataset:
     if isinstance(parts, (list, tuple)) and parts:
         return Dataset.chain([dataset_of(part) for part in parts])
     kind = type(value)
-    remedy = "; ffkit.convert.from_torch() makes one of it" if hasattr(kind, "__getitem__") else ""
+    remedy = "; convert it with ffkit.convert.from_torch()" if hasattr(kind, "__getitem__") else ""
     raise TypeError(f"{kind.__module__}.{kind.__qualname__} is not a data set of ffkit, expected an ffkit.Dataset or its path{remedy}")
 
 

@@ -94,7 +94,7 @@ class MaskField:
             return {}
         table = dict(self.ids) if isinstance(self.ids, Mapping) else dict(enumerate(self.ids))
         if not table:
-            raise InvalidArgumentError("ids of a MaskField are empty, so no id would be known; give None to keep them all")
+            raise InvalidArgumentError("the ids of a MaskField are empty; give None to keep all ids")
         return table
 
 

@@ -130,7 +130,7 @@ def from_iterable(
 
     Raises: errors of `samples`, with a note of the sample, and of Writer. Then dst stays empty."""
     if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
-        raise TypeError(f"samples is {type(samples).__qualname__}; expected what gives samples in a loop, such as a generator (called, where it is a function)")
+        raise TypeError(f"samples is {type(samples).__qualname__}; expected an iterable of samples, such as a generator (if it is a function, call it)")
     stored, found = stored_iterable(samples)
     given = classes if classes is not None else found if found is not None else names_of_classes(samples)
     kind = type(samples)
@@ -152,7 +152,7 @@ def from_grain(dataset: Any, dst: str | os.PathLike[str], **options: Any) -> Spl
         return from_iterable(dataset, dst, **options)
     size = len(dataset)
     if size >= 1 << 62:
-        raise ValueError("the data set repeats without an end; convert it without repeat()")
+        raise ValueError("the data set repeats endlessly; convert it without repeat()")
     num_filtered = 0
 
     def kept() -> Iterator[Any]:
@@ -186,7 +186,7 @@ def from_array_record(
     if isinstance(src, (str, os.PathLike)) and os.path.isdir(src):
         files = sorted(str(file) for file in pathlib.Path(src).glob("*.array_record*"))
         if not files:
-            raise FileNotFoundError(f"{os.fspath(src)}: holds no files *.array_record*")
+            raise FileNotFoundError(f"{os.fspath(src)}: has no files *.array_record*")
     else:
         files = [os.fspath(src)] if isinstance(src, (str, os.PathLike)) else [os.fspath(file) for file in src]
     with source.ArrayRecordDataSource(files) as records:
@@ -216,7 +216,7 @@ def from_hdf5(
         columns = {}
         for field, name in fields.items():
             if name not in file or not isinstance(file[name], h5py.Dataset):
-                raise KeyError(f"{os.fspath(src)}: holds no dataset '{name}'; there are {', '.join(_hdf5_datasets(file, h5py)) or 'none'}")
+                raise KeyError(f"{os.fspath(src)}: has no dataset '{name}'; the datasets are {', '.join(_hdf5_datasets(file, h5py)) or 'none'}")
             columns[field] = file[name].asstr() if h5py.check_string_dtype(file[name].dtype) else file[name]
         lengths = {field: file[name].shape[0] if file[name].shape else 0 for field, name in fields.items()}
         if len(set(lengths.values())) != 1 or 0 in lengths.values():
@@ -255,7 +255,7 @@ def from_dataset_dict(splits: Mapping[str, Any], dst: str | os.PathLike[str], **
     named = {name: {"validation": "val", "valid": "val"}.get(name, name) for name in splits}
     for name, written in named.items():
         if list(named.values()).count(written) > 1:
-            raise ValueError(f"split '{name}' would become '{written}', and so would another one; rename one of them")
+            raise ValueError(f"split '{name}' would become '{written}', like another split; rename one of them")
     summaries = {}
     for name, dataset in splits.items():
         has_numbers = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
@@ -277,11 +277,11 @@ def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, 
     if changes.num_pixels > 0:
         warnings.warn(
             f"{split}: the data set gives {changes.num_pixels} pictures as pixels, which are stored as {'PNGs, larger than JPEG files' if pixels == 'png' else pixels}. "
-            "Data sets of torchvision with loader= and no transform keep the files' bytes, and so do ffkit.File(path) in a sample and ffkit.convert.folder()",
+            "To keep the bytes of the files, use loader= of torchvision without a transform, ffkit.File(path) in a sample, or ffkit.convert.folder()",
             stacklevel=3,
         )
     if text := str(changes):
-        warnings.warn(f"{split}: not all pictures keep the bytes they are stored as: {text}, as in dataset[i], and encoded again", stacklevel=3)
+        warnings.warn(f"{split}: not all pictures keep their stored bytes: {text}, as in dataset[i], and encoded again", stacklevel=3)
     return writer.summary
 
 
@@ -346,7 +346,7 @@ def _samples(samples: _Samples, indices: Sequence[int], num_workers: int) -> Ite
     try:
         from torch.utils.data import DataLoader
     except ImportError as error:
-        raise ImportError("num_workers needs torch, whose workers read the data set; install it or leave num_workers out") from error
+        raise ImportError("num_workers needs torch; install torch or leave num_workers out") from error
     loader: Any = DataLoader
     return iter(loader(samples, sampler=indices, batch_size=None, collate_fn=_itself, num_workers=num_workers))
 

@@ -152,7 +152,7 @@ class Loader:
         if isinstance(order, str):
             order = Order(order)
         if views is not None and image is not None and image != RandomResizedCrop():
-            raise InvalidArgumentError("image is the picture of a loader without views; give it as one of the views, by a name")
+            raise InvalidArgumentError("image is for a loader without views; give it a name and add it to views")
         if views is None and image is None:
             image_field = None
         options = image_options_of("image", RandomResizedCrop() if image is None else image)
@@ -197,7 +197,7 @@ class Loader:
 
     def _allocator(self, pin_memory: bool | None) -> Allocate | None:
         if pin_memory is True and self._arrays != "torch":
-            raise InvalidArgumentError(f"pin_memory needs arrays 'torch', not '{self._arrays}': torch alone knows when a copy to the GPU is done, and its memory free")
+            raise InvalidArgumentError(f"pin_memory needs arrays 'torch', not '{self._arrays}': only torch knows when a copy to the GPU has ended and its memory is free")
         if pin_memory is False or self._arrays != "torch":
             return None
         return pinned_allocator(required=pin_memory is True)
@@ -357,7 +357,7 @@ class Loader:
         try:
             text, finished = str(state_dict["state"]), bool(state_dict["epoch_finished"])
         except (KeyError, TypeError):
-            raise InvalidArgumentError("this is no state of an ffkit.Loader; give what state_dict() returned") from None
+            raise InvalidArgumentError("this is not a state of an ffkit.Loader; give the result of state_dict()") from None
         self._loader.restore(text)
         self._place(fresh=not finished, finished=finished)
 
@@ -393,7 +393,7 @@ class Loader:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "an ffkit.Loader belongs to its process and is not copied or pickled; give the other process its dataset and state_dict(), and make a loader there"
+            "an ffkit.Loader belongs to its process and cannot be copied or pickled; give its dataset and state_dict() to the other process, and make a loader there"
         )
 
     def __repr__(self) -> str:

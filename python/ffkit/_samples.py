@@ -150,7 +150,7 @@ def parse_schema(schema: Mapping[str, FieldSpec]) -> list[FieldType]:
 def infer_schema(sample: Mapping[str, object]) -> list[FieldType]:
     """The fields of `sample` by its values, see Writer. Raises TypeError for others."""
     if not sample:
-        raise ValueError("the first sample is empty, so its fields cannot be told")
+        raise ValueError("the first sample is empty; give a schema or a sample with fields")
     fields = [_infer_field(name, value) for name, value in sample.items()]
     if not any("image" in (field.type, field.item) for field in fields):
         for field in fields:
@@ -166,7 +166,7 @@ def prepare_sample(fields: Sequence[FieldType], sample: Mapping[str, object], le
         known = {field.name for field in fields}
         unknown = [name for name in sample if name not in known]
         if unknown:
-            raise ValueError(f"the sample has a field '{unknown[0]}', which the schema lacks; its fields are {', '.join(sorted(known))}")
+            raise ValueError(f"the sample has a field '{unknown[0]}', which the schema does not have; its fields are {', '.join(sorted(known))}")
     values = []
     for field in fields:
         value = sample.get(field.name)
@@ -197,7 +197,7 @@ def _refuse_name_of_picture(field: FieldType, value: object) -> None:
     if field.name in _PICTURE_FIELDS or value.lower().endswith(_PICTURE_NAMES):
         raise TypeError(
             f"field '{field.name}' is the text {value!r:.80}, which looks like the name of a picture; ffkit.File({value!r:.80}) stores the file's bytes. "
-            f"For a text, give a schema that says so: {{'{field.name}': 'string'}}"
+            f"For a text, give a schema: {{'{field.name}': 'string'}}"
         )
 
 
@@ -248,7 +248,7 @@ def _infer_field(name: str, value: object) -> FieldType:
     if array is None:
         raise TypeError(
             f"field '{name}': a value of type {_type_name(value)} cannot be stored; expected a number, text, bytes, a NumPy array, a tensor of "
-            f"torch, a PIL image, ffkit.File(path), or a list of these. {'A path is not read: ffkit.File(path) is' if isinstance(value, os.PathLike) else 'Give a schema when the first sample has None'}"
+            f"torch, a PIL image, ffkit.File(path), or a list of these. {'A path is not read; give ffkit.File(path)' if isinstance(value, os.PathLike) else 'Give a schema if the first sample has None'}"
         )
     return FieldType(name, "tensor" if array.ndim > 0 else "scalar", _dtype_of(name, array), column=array.ndim == 0)
 
@@ -256,7 +256,7 @@ def _infer_field(name: str, value: object) -> FieldType:
 def _infer_list(name: str, values: Sequence[object]) -> FieldType:
     values = _without_nulls(values)
     if not values:
-        raise ValueError(f"field '{name}': an empty list does not tell what it is a list of; give a schema, such as {{'{name}': 'list[image]'}}")
+        raise ValueError(f"field '{name}': an empty list does not show the type of its items; give a schema, such as {{'{name}': 'list[image]'}}")
     if all(isinstance(value, (bool, int, float, list, tuple, np.bool_, np.number)) for value in values):
         return FieldType(name, "tensor", _dtype_of(name, np.asarray(values)))
     item = _infer_field(name, values[0])
@@ -361,7 +361,7 @@ def _pixels_of_pil(field: FieldType, image: Any) -> Any:
     if image.mode in ("LA", "PA"):
         if image.getextrema()[1][0] < 255:
             raise ValueError(
-                f"field '{field.name}': a picture of mode {image.mode} has transparent pixels, which no field keeps; store its colours, image.convert('RGB'), "
+                f"field '{field.name}': a picture of mode {image.mode} has transparent pixels, which no field can store; store its colours, image.convert('RGB'), "
                 f"or its numbers, image.getchannel('{image.mode[0]}')"
             )
         palette, image = image.getpalette(), image.getchannel(0)
@@ -426,7 +426,7 @@ def _same_dtype(field: FieldType, array: Any) -> Any:
     dtype = _dtype_of(field.name, array)
     if dtype != field.dtype:
         raise ValueError(
-            f"field '{field.name}' is of {field.dtype}; got an array of {dtype}. Nothing is converted unasked: call .astype('{DTYPES[field.dtype]}')"
+            f"field '{field.name}' is of {field.dtype}; got an array of {dtype}. Arrays are not converted automatically: call .astype('{DTYPES[field.dtype]}')"
         )
     return _to_bits(np.ascontiguousarray(array).reshape(array.shape))
 

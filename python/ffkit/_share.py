@@ -37,8 +37,8 @@ def check_still_true(share: Share) -> None:
     torch = None if share.source else _of_torch()
     if torch is not None and torch[1] > 1:
         raise InvalidArgumentError(
-            f"this process is rank {torch[0]} of {torch[1]} of torch.distributed, but its loader was made before that was initialised and would load the whole epoch on every "
-            "rank; make the loader after init_process_group(), or give rank and world_size (0 and 1 where each rank should load all)"
+            f"this process is rank {torch[0]} of {torch[1]} of torch.distributed, but its loader was made before init_process_group() and would load the whole epoch on every "
+            "rank; make the loader after init_process_group(), or give rank and world_size (0 and 1 if each rank should load all)"
         )
 
 

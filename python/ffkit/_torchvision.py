@@ -65,13 +65,13 @@ def image_options(transform: Any) -> ImageOptions:
 def image_options_of(what: str, image: Any) -> ImageOptions:
     """`image` as ImageOptions, or the options of a transform."""
     if isinstance(image, ImageOptions) and _is_theirs(image.transform):
-        raise InvalidArgumentError(f"torchvision's transforms as {what} say all of the picture; give them alone, or dataclasses.replace(ffkit.torch.image_options(transform), dtype=...)")
+        raise InvalidArgumentError(f"torchvision's transforms as {what} set all options of the picture; give no other options, or use dataclasses.replace(ffkit.torch.image_options(transform), dtype=...)")
     if _is_theirs(image):
         return image_options(image)
     if hasattr(image, "transforms") or (callable(image) and not isinstance(image, type)):
         raise TypeError(
-            f"{what} is {image!r}, which ffkit cannot run; ffkit.torch.image_options() makes ffkit's options of torchvision's transforms, and an ffkit.PythonAugmentation in "
-            "`augment` calls a function"
+            f"{what} is {image!r}, which ffkit cannot run; convert torchvision's transforms with ffkit.torch.image_options(), or call a function by an ffkit.PythonAugmentation "
+            "in `augment`"
         )
     return image if isinstance(image, ImageOptions) else ImageOptions(image)
 
@@ -81,10 +81,10 @@ def view_of(name: str, view: Any) -> tuple[str, ImageOptions, int]:
     image, copies = view, 0
     if isinstance(view, (tuple, list)):
         if len(view) != 2:
-            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of that and a number of copies")
+            raise InvalidArgumentError(f"view '{name}' is {view!r}; expected a transform or ImageOptions, or a pair of one of them and a number of copies")
         image, copies = view[0], operator.index(view[1])
         if copies < 1:
-            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or the transform alone for one picture")
+            raise InvalidArgumentError(f"view '{name}' has {copies} copies; expected 1 or more, or only the transform for one picture")
     return name, image_options_of(f"view '{name}'", image), copies
 
 
@@ -174,21 +174,21 @@ class _Reader:
         read: Callable[[Any], None] | None = getattr(self, f"read_{name}", None)
         try:
             if read is None or not type(step).__module__.startswith("torchvision."):
-                raise _NoCounterpart("ffkit has none like it")
+                raise _NoCounterpart("ffkit has no such transform")
             read(step)
         except _NoCounterpart as reason:
             remedy = "" if ";" in str(reason) else "; leave it out, do it on the batch, or write it as an ffkit.PythonAugmentation"
             raise UnsupportedError(f"{name} in these transforms has no exact counterpart: {reason}{remedy}") from None
 
     def geometry(self, step: Step) -> None:
-        _require(not self.is_within, "it is geometry, and ffkit's Apply and OneOf are for augmentations of colours")
+        _require(not self.is_within, "it changes geometry, but ffkit's Apply and OneOf are for augmentations of colours")
         _require(not self.augment, "it comes after an augmentation of colours; put it before")
         self.colours()
         self.steps.append(step)
 
     def colours(self) -> None:
         self.pixels()
-        _require(not self.is_grey, "it comes after Grayscale of one channel, and ffkit makes grey of finished colours; put it before")
+        _require(not self.is_grey, "it comes after Grayscale of one channel, and ffkit makes a picture grey after all colour changes; put it before")
 
     def pixels(self) -> None:
         _require(not self.is_float, "it comes after the conversion to floats; put it before")
@@ -197,7 +197,7 @@ class _Reader:
         fill = getattr(step, "fill", 0)
         if isinstance(fill, dict):  # transforms.v2 keeps it by type of input: Pillow's, or torchvision's after ToImage(); a MaskField has its own
             kinds = [kind for kind in fill if isinstance(kind, type) and kind.__name__ == "Image" and kind.__module__.startswith("torchvision.") == self.is_tensor]
-            _require(bool(kinds) or "others" in fill, "its fill has none of this kind of picture")
+            _require(bool(kinds) or "others" in fill, "its fill has no value for this kind of picture")
             fill = fill[kinds[0] if kinds else "others"]
         if fill is None:
             return 0
@@ -206,7 +206,7 @@ class _Reader:
         else:
             _require(isinstance(fill, (tuple, list)) and len(fill) in (1, 3), f"its fill is {fill}")
             values = tuple(fill) * (3 // len(fill))
-        _require(all(v == int(v) and 0 <= v <= 255 for v in values), f"its fill is {fill}, not whole numbers of 0 .. 255")
+        _require(all(v == int(v) and 0 <= v <= 255 for v in values), f"its fill is {fill}, not whole numbers from 0 to 255")
         red, green, blue = (int(v) for v in values)
         return red if red == green == blue else (red, green, blue)
 
@@ -237,7 +237,7 @@ class _Reader:
         self.geometry(RandomVerticalFlip(float(step.p)))
 
     def read_RandomRotation(self, step: Any) -> None:
-        _require(not (step.expand and step.center is not None), "it has expand and a center, which torchvision heeds in pictures and not in masks and boxes")
+        _require(not (step.expand and step.center is not None), "it has expand and a center, which torchvision applies to pictures but not to masks and boxes")
         self.geometry(RandomRotation(_range(step.degrees), _filter(step), bool(step.expand), _center(step), self.fill(step)))
 
     def read_RandomAffine(self, step: Any) -> None:
@@ -291,11 +291,11 @@ class _Reader:
         width, height = _pair(step.kernel_size)
         low, high = (float(sigma) for sigma in step.sigma)
         _require(width == height, f"its kernel_size is {width} x {height}, not a square")
-        _require(width <= 255 and high <= 100, f"its kernel_size is {width} and its sigma {high:g}; ffkit's are 255 and 100 at most")
+        _require(width <= 255 and high <= 100, f"its kernel_size is {width} and its sigma {high:g}; ffkit allows at most 255 and 100")
         self.augmentation(GaussianBlur(width, (low, high)))
 
     def read_RandomSolarize(self, step: Any) -> None:
-        _require(0 <= step.threshold <= 256, f"its threshold is {step.threshold}, not of 0 .. 256")
+        _require(0 <= step.threshold <= 256, f"its threshold is {step.threshold}, not from 0 to 256")
         self.augmentation(RandomSolarize(float(step.threshold), float(step.p)))
 
     def read_RandomPosterize(self, step: Any) -> None:
@@ -315,7 +315,7 @@ class _Reader:
         if step.num_output_channels == 3:
             self.augmentation(Grayscale(3))
             return
-        _require(not self.is_within, "it makes one channel of some pictures alone")
+        _require(not self.is_within, "it gives one channel for only some pictures")
         self.pixels()
         self.is_grey = True
 
@@ -366,10 +366,10 @@ class _Reader:
     read_Identity = read_ClampBoundingBoxes = read_ClampKeyPoints = read_SanitizeKeyPoints = read_nothing
 
     def read_SanitizeBoundingBoxes(self, step: Any) -> None:
-        _require(step.min_size == 1 and getattr(step, "min_area", 1) == 1, "its min_size and min_area are not 1; leave it out, and give the BoxesField min_size=")
+        _require(step.min_size == 1 and getattr(step, "min_area", 1) == 1, "its min_size and min_area are not 1; leave it out, and give min_size= to the BoxesField")
 
     def read_ConvertBoundingBoxFormat(self, step: Any) -> None:
-        _require(False, "boxes are in no picture's options; leave it out, and give the BoxesField format=")
+        _require(False, "options of pictures have no boxes; leave it out, and give format= to the BoxesField")
 
     def read_RGB(self, step: Any) -> None:
         """Pictures have three channels already."""
@@ -391,7 +391,7 @@ class _Reader:
         if str(dtype) == "torch.uint8" and not self.is_float:
             return
         _require(str(dtype) == "torch.float32", f"its dtype is {dtype}, not torch.float32")
-        _require(is_scaled or self.is_float, "it has scale=False, so values are not of 0 .. 1; give scale=True")
+        _require(is_scaled or self.is_float, "it has scale=False, so values are not from 0 to 1; give scale=True")
         self.is_tensor = self.is_float = True
 
     def read_Normalize(self, step: Any) -> None:
@@ -399,7 +399,7 @@ class _Reader:
         _require(self.erasing is None, "it comes after RandomErasing")
         channels = 1 if self.is_grey else 3
         mean, std = (values * channels if len(values) == 1 else values for values in (_list(step.mean), _list(step.std)))
-        _require(len(mean) == len(std) == channels, f"its mean and std are not of {'one channel' if self.is_grey else 'three channels'}")
+        _require(len(mean) == len(std) == channels, f"its mean and std are not for {'one channel' if self.is_grey else 'three channels'}")
         if self.normalize is not None:  # ((x - m) / s - mean) / std
             before = self.normalize
             mean = tuple(m + s * value for m, s, value in zip(*before, mean))
@@ -411,7 +411,7 @@ class _Reader:
         _require(self.erasing is None, "ffkit erases once, at the end")
         value = step.value
         if isinstance(value, (tuple, list)):
-            _require(len(set(value)) == 1, f"its value is {value}, another one for each channel")
+            _require(len(set(value)) == 1, f"its value is {value}, a different one for each channel")
             value = value[0]
         if value is None:
             value = "random"
@@ -419,7 +419,7 @@ class _Reader:
 
     def finished(self) -> ImageOptions:
         if not self.steps:
-            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have several sizes, which are not batch")
+            raise UnsupportedError("there is no crop or resize in these transforms, so pictures have different sizes and cannot form a batch; end with a crop or resize")
         if not self.is_tensor:
             raise UnsupportedError("these transforms give pictures; end them with ToTensor(), or PILToTensor() for u8")
         transform: Any = self.steps[0] if len(self.steps) == 1 else Compose(self.steps)
@@ -432,7 +432,7 @@ class _Reader:
         if not last_sizes or isinstance(last, (*_ANY_SIZE, RandomRotation)) or (isinstance(last, Resize) and not isinstance(last.size, tuple)):
             side = last.size or last.max_size if isinstance(last, Resize) else 224
             raise UnsupportedError(
-                f"these transforms give pictures of several sizes after {type(last).__name__}, which are not batch; end with a crop or resize to (height, width), such as "
+                f"these transforms give pictures of different sizes after {type(last).__name__}, and they cannot form a batch; end with a crop or resize to (height, width), such as "
                 f"CenterCrop or Resize(({side}, {side}))"
             )
         options = ImageOptions(

@@ -320,7 +320,7 @@ def _name_parameters(one: Any) -> None:
         try:
             inspect.signature(make).bind(self, *args, **kwargs)
         except TypeError as wrong:
-            raise TypeError(f"{one.__name__}: {wrong}; it is {signature}") from None
+            raise TypeError(f"{one.__name__}: {wrong}; the signature is {signature}") from None
         make(self, *args, **kwargs)
 
     one.__init__ = checked

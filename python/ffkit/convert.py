@@ -142,7 +142,7 @@ def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
 
 @documented("mds")
 def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
-    """MDS shards of MosaicML Streaming: a folder with index.json, or one of such folders;
+    """MDS shards of MosaicML Streaming: a folder with index.json, or a folder of such folders;
     compressed shards are decompressed once, into temporary files."""
     return convert_kind("mds", locals())
 

@@ -80,7 +80,7 @@ class Dataset(Sequence[dict[str, Any]]):
     def _column(self, name: str) -> list[Any]:
         field = self.dataset.schema.get(name)
         if field is None:
-            raise KeyError(f"there is no column '{name}'; they are {', '.join(self.column_names)}")
+            raise KeyError(f"there is no column '{name}'; the columns are {', '.join(self.column_names)}")
         if field.column:
             column = self.dataset.column(name)
             return column if isinstance(column, list) else list(column.tolist())
@@ -196,7 +196,7 @@ class TrainerMixin:
         strategy = getattr(self.args, "train_sampling_strategy", "random")
         strategy = getattr(strategy, "value", strategy)
         if strategy not in _ORDERS:
-            raise UnsupportedError(f"train_sampling_strategy '{strategy}' needs the length of each sample, which pictures have not; leave it out")
+            raise UnsupportedError(f"train_sampling_strategy '{strategy}' needs the length of each sample, which pictures do not have; leave it out")
         return _loader_of(self, self.train_dataset, self._train_batch_size, _ORDERS[strategy], self.args.dataloader_drop_last)
 
     def get_eval_dataloader(self: Any, eval_dataset: Any = None) -> Any:
@@ -219,7 +219,7 @@ def _is_loaded(dataset: Any) -> bool:
 
 def _loader_of(trainer: Any, dataset: Dataset, batch_size: int, order: str, drop_last: bool) -> Any:
     if not type(trainer.data_collator).__module__.startswith("transformers.") and not getattr(trainer.data_collator, "__module__", "").startswith("transformers."):
-        raise InvalidArgumentError("data_collator is not called where ffkit loads; leave it out, and give what it makes as `fields` of the ffkit.hf.Dataset")
+        raise InvalidArgumentError("data_collator is not called if ffkit loads; leave it out, and give its outputs as `fields` of the ffkit.hf.Dataset")
     args = trainer.args
     # Of a model: their ranks, which are neighbours, load the same.
     num_shards = getattr(trainer, "get_tp_size", lambda: 1)()

@@ -24,7 +24,7 @@ def writer_options(
     """The arguments of Writer and ShardSink for C++. Raises ValueError for contradictions."""
     if "jpeg_quality" in pictures and pixels != "jpeg" and not makes_jpegs_of_others(pictures):
         raise ValueError(
-            "jpeg_quality serves only pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
+            "jpeg_quality works only for pictures that are encoded as JPEG; give pixels='jpeg', max_resolution, short_side, fix_odd or exif='apply'"
         )
     return {
         "pictures": picture_options(pictures),
@@ -147,7 +147,7 @@ class Writer:
         values = prepare_sample(self._fields, sample, self._left_out)
         if self._tells_of_numbers and any(isinstance(value, tuple) and value[0] == "numbers" for value in values):
             self._tells_of_numbers = False
-            warnings.warn("pictures of one channel or with a palette, whose pixels may be numbers, are stored as they are: not resized, and no JPEGs", stacklevel=2)
+            warnings.warn("pictures of one channel or with a palette, whose pixels may be numbers, are stored unchanged: not resized, and not as JPEG", stacklevel=2)
         number = self._writer.write(values)
         self._num_samples = number + 1
         return number
@@ -201,7 +201,7 @@ class Writer:
 
     def __del__(self) -> None:
         if getattr(self, "_writer", None) is not None:
-            warnings.warn(f"{_ffkit.without_storage_options(self._dst)}: split '{self._split}' was not closed, so nothing of it stays; use `with`", ResourceWarning, stacklevel=2)
+            warnings.warn(f"{_ffkit.without_storage_options(self._dst)}: split '{self._split}' was not closed, so its samples are lost; use `with`", ResourceWarning, stacklevel=2)
             self.abort()
 
     def __repr__(self) -> str:

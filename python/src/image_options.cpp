@@ -258,7 +258,7 @@ ImageTransform transform_from_python(nb::handle o) {
   if (auto made = from_python<ImageTransform>(o)) return *std::move(made);
   if (from_python<GeometryStep>(o)) {
     throw nb::type_error(
-        fmt::format("{} is a step; put it into a Compose, with a step that gives a size",
+        fmt::format("{} is a step; put it into a Compose, with a resize or crop to a size",
                     text_of(o))
             .c_str());
   }

@@ -135,8 +135,8 @@ class PyLoader {
       owner_.require_open();
       if (owner_.is_busy_) {
         throw Error(ErrorCode::invalid_argument,
-                    "another thread is using this loader; a loader belongs to one thread at a "
-                    "time, make another one for this thread");
+                    "another thread is using this loader; use a loader in one thread at a "
+                    "time, or make another one for this thread");
       }
       owner_.is_busy_ = true;
     }

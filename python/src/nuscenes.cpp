@@ -40,7 +40,7 @@ ns::PointOptions point_options(nb::handle o) {
 uint32_t get_states(nb::handle o, const char* name) {
   uint32_t set = 0;
   for (const int state : get<std::vector<int>>(o, name)) {
-    if (state < 0 || state > 31) throw nb::value_error("a radar's states are numbers of 0 .. 31");
+    if (state < 0 || state > 31) throw nb::value_error("radar states must be from 0 to 31");
     set |= 1U << static_cast<unsigned>(state);
   }
   return set;
@@ -64,7 +64,7 @@ ns::BoxOptions box_options(nb::handle o) {
   if (!o.attr("range").is_none()) {
     const auto range = get<std::vector<double>>(o, "range");
     if (range.size() != 4) {
-      throw nb::type_error("BoxOptions.range is no (x_min, y_min, x_max, y_max)");
+      throw nb::type_error("BoxOptions.range must be (x_min, y_min, x_max, y_max)");
     }
     boxes.range = ns::BevRange{range[0], range[1], range[2], range[3]};
   }
@@ -86,7 +86,7 @@ ns::CanBusRule parse_can_bus_rule(const std::string& name) {
   if (name == "none") return ns::CanBusRule::none;
   if (name == "last_row") return ns::CanBusRule::last_row;
   if (name == "bevformer_code") return ns::CanBusRule::bevformer_code;
-  throw nb::value_error("can_bus is one of 'none', 'last_row' and 'bevformer_code'");
+  throw nb::value_error("can_bus must be 'none', 'last_row' or 'bevformer_code'");
 }
 
 ns::KeyframeOptions keyframe_options(nb::handle o) {

@@ -48,7 +48,7 @@ class PythonFunction {
     if (dtype_ == DType::bf16) {
       throw Error(
           ErrorCode::invalid_argument,
-          fmt::format("the PythonField '{}' cannot give bf16, which numpy has not; take f32 "
+          fmt::format("the PythonField '{}' cannot give bf16, which numpy does not have; use f32 "
                       "or f16",
                       name_));
     }
@@ -306,7 +306,7 @@ void bind_random(nb::module_& module) {
       .def(
           "below",
           [](CounterRandom& random, int64_t n) {
-            if (n < 1) throw nb::value_error("Random.below() takes a number of at least 1");
+            if (n < 1) throw nb::value_error("Random.below() needs a number of at least 1");
             return random.below(n);
           },
           nb::arg("n"), "Uniform in 0 .. n-1.");
@@ -325,7 +325,7 @@ void bind_random(nb::module_& module) {
           "random",
           [](const SampleKey& key, int stream) {
             if (stream < 0 || stream > 255) {
-              throw nb::value_error("a stream is a number of 0 .. 255");
+              throw nb::value_error("a stream must be a number from 0 to 255");
             }
             return CounterRandom(key, static_cast<uint8_t>(stream));
           },

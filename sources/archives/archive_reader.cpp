@@ -61,7 +61,7 @@ std::vector<std::byte> ArchiveReader::read_member(size_t max_bytes) {
     if (n == 0) return content;
     if (content.size() + static_cast<size_t>(n) > max_bytes) {
       throw source_error(name_, ErrorCode::unsupported,
-                         "a member is longer than the {} bytes it may have", max_bytes);
+                         "a member has more than {} bytes, the limit for a member", max_bytes);
     }
     content.insert(content.end(), chunk.begin(), chunk.begin() + n);
   }
@@ -72,19 +72,19 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
   if (raw == nullptr) raw = archive_entry_pathname_utf8(entry);
   const auto refuse = [&](const std::string& why) {
     throw source_error(name_, ErrorCode::unsupported,
-                       "member '{}' {}; nothing of this archive is used",
+                       "member '{}' {}; ffkit uses nothing from this archive",
                        raw == nullptr ? "?" : raw, why);
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
   if (!is_utf8(raw)) refuse("has a name that is not UTF-8 text");
   const fs::path path(raw);
   if (path.is_absolute()) refuse("has an absolute path");
-  if (std::ranges::find(path, "..") != path.end()) refuse("leads out of the archive by '..'");
+  if (std::ranges::find(path, "..") != path.end()) refuse("has '..' in its path");
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
     const char* symlink = archive_entry_symlink(entry);
     refuse(
-        fmt::format("is a link to '{}' (tar --dereference --hard-dereference puts the file itself "
-                    "into an archive)",
+        fmt::format("is a link to '{}' (to put the file itself into an archive, use tar "
+                    "--dereference --hard-dereference)",
                     symlink == nullptr ? archive_entry_hardlink(entry) : symlink));
   }
   const auto type = archive_entry_filetype(entry);

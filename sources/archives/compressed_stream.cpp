@@ -111,7 +111,7 @@ class GzipDecoder : public CompressedStream::Decoder {
     if (num_members_++ > 0 && *stream_.next_in != 0x1F) {
       do {
         for (; stream_.avail_in > 0; --stream_.avail_in, ++stream_.next_in) {
-          if (*stream_.next_in != 0) chunks_.fail("has something else after its gzip data");
+          if (*stream_.next_in != 0) chunks_.fail("has other data after its gzip data");
         }
       } while (refill());
       return false;
@@ -198,7 +198,7 @@ class FilterDecoder : public CompressedStream::Decoder {
     // With a warning it would start a program of that name.
     if (result != ARCHIVE_OK) {
       throw source_error(file.path(), ErrorCode::unsupported,
-                         "is {}, which this build's libarchive cannot read; decompress it",
+                         "is {}, which the libarchive of this build cannot read; decompress it",
                          content_name(kind));
     }
     archive_read_support_format_raw(a);
@@ -253,7 +253,7 @@ class FilterDecoder : public CompressedStream::Decoder {
           std::span(rest).first(static_cast<size_t>(std::min<int64_t>(end - at, std::ssize(rest))));
       file_.read_at(at, piece);
       if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
-        chunks_.fail(fmt::format("has something else after its {}", content_name(kind_)));
+        chunks_.fail(fmt::format("has other data after its {}", content_name(kind_)));
       }
       at += std::ssize(piece);
     }
@@ -287,7 +287,7 @@ std::unique_ptr<CompressedStream::Decoder> decoder_of(const InputFile& file, Fil
       return std::make_unique<FilterDecoder>(file, range, kind);
     default:
       throw source_error(file.path(), ErrorCode::unsupported,
-                         "is {}, and not gzip, zstd, bzip2 or xz data; decompress it",
+                         "is {}, not gzip, zstd, bzip2 or xz data; decompress it",
                          content_name(kind));
   }
 }

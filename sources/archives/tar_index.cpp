@@ -51,8 +51,8 @@ TarScan scan_from(const InputFile& file, FileRange range, const std::string& nam
     const int64_t num_bytes = archive_entry_size(entry);
     if (num_bytes < 0 || num_bytes > range.num_bytes - data) {
       throw Error(ErrorCode::corrupt,
-                  fmt::format("the archive is cut short: member '{}' needs {} bytes but {} are "
-                              "left; download or copy it again",
+                  fmt::format("the archive is cut short: member '{}' needs {} bytes, but only {} "
+                              "are left; download or copy it again",
                               member, num_bytes, std::max<int64_t>(range.num_bytes - data, 0)),
                   {.path = name, .offset = data});
     }
@@ -274,8 +274,8 @@ void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark
     if (has_magic(std::span(chunk).subspan(block)) &&
         !are_leftovers(file, range, mark, at + static_cast<int64_t>(block))) {
       throw Error(ErrorCode::unsupported,
-                  "another archive begins after the end of this one, and its members would be left "
-                  "out; give both as separate files, or join them with tar --concatenate",
+                  "another archive begins after the end of this one, and ffkit would not read its "
+                  "members; give both as separate files, or join them with tar --concatenate",
                   {.path = name, .offset = at + static_cast<int64_t>(block)});
     }
     return;  // neither padding nor a member: what readers of tar pass over
@@ -294,7 +294,7 @@ void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_mem
         ErrorCode::corrupt,
         fmt::format("the archive is cut short: it ends without the end-of-archive mark; "
                     "download or copy it again{}",
-                    is_file ? ", or, if its writer leaves the mark out, add 1,024 zeros with "
+                    is_file ? ". If its writer never writes the mark, add 1,024 zero bytes with "
                               "head -c 1024 /dev/zero >> FILE"
                             : ""),
         {.path = name, .offset = range.num_bytes});

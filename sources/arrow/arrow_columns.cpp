@@ -223,7 +223,7 @@ class ColumnFinder {
                       std::vector<ArrowStep> steps) {
     const std::string_view values = schema.dictionary->format;
     if ((values != "u" && values != "U") || depth_of(steps) > 1) {
-      return leave_out(name, "a dictionary of other values than texts");
+      return leave_out(name, "a dictionary of values that are not texts");
     }
     ArrowColumn column{.column = {},
                        .place = {.leaf = ArrowLeaf::text,
@@ -283,7 +283,7 @@ class ColumnFinder {
     if (format[1] == 't') {
       return fmt::format("{}[{}]", dtype == DType::i32 ? "time32" : "time64", unit_name);
     }
-    return fmt::format("timestamp[{}{}]", unit_name, format.size() > 4 ? ", with a zone" : "");
+    return fmt::format("timestamp[{}{}]", unit_name, format.size() > 4 ? ", with a time zone" : "");
   }
 
   // The shape of a column of Arrow's fixed_shape_tensor; empty for others.
@@ -306,7 +306,7 @@ class ColumnFinder {
   }
 
   static std::string type_name(std::string_view format) {
-    if (format == "n") return "nothing but nulls";
+    if (format == "n") return "only nulls";
     if (format.starts_with("d:")) return "decimal numbers";
     if (format == "+m") return "a map";
     if (format.starts_with("+u")) return "a union";

@@ -36,7 +36,7 @@ struct ParquetModule {
 };
 
 ParquetModule open_parquet_module() {
-  ParquetModule module{.problem = fmt::format("{} is not here", kModuleName)};
+  ParquetModule module{.problem = fmt::format("{} is missing", kModuleName)};
   void* library = dlopen(kModuleName, RTLD_NOW | RTLD_LOCAL);
   const fs::path here = own_folder();
   for (const fs::path& folder : {here, here / "../lib", here / "../sources"}) {
@@ -52,7 +52,7 @@ ParquetModule open_parquet_module() {
   if (library == nullptr) return module;
   using Get = const FfkitParquetModule* (*)();
   const auto get = reinterpret_cast<Get>(dlsym(library, "ffkit_parquet_module_2"));
-  module.problem = fmt::format("{} is of another version of ffkit", kModuleName);
+  module.problem = fmt::format("{} belongs to another version of ffkit", kModuleName);
   if (get != nullptr) module.functions = get();
   return module;
 }
@@ -205,9 +205,9 @@ std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, Ar
     return std::make_unique<ModuleFile>(*module.functions, std::move(input), format);
   }
   throw error_of(ErrorCode::unsupported,
-                 "{} are read by Arrow's library, and {}; run 'tools/setup --no-torch --parquet' "
-                 "in ffkit's checkout, which gets Arrow and builds the module, or convert in "
-                 "Python, where pyarrow reads them",
+                 "ffkit reads {} with the library Arrow, but {}; run 'tools/setup --no-torch "
+                 "--parquet' in the checkout of ffkit to get Arrow and to build the module, or "
+                 "convert in Python, where pyarrow reads them",
                  to_string(format), module.problem);
 }
 

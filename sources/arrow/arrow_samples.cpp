@@ -166,8 +166,8 @@ uint64_t converted_bits(uint64_t bits, DType from, DType to) {
     fits = value >= -limit && value < limit;
   }
   if (!fits) {
-    throw error_of(ErrorCode::invalid_argument, "is of type {}, which cannot hold {}",
-                   to_string(to), is_beyond_signed ? std::to_string(bits) : std::to_string(value));
+    throw error_of(ErrorCode::invalid_argument, "its type {} cannot hold {}", to_string(to),
+                   is_beyond_signed ? std::to_string(bits) : std::to_string(value));
   }
   return is_beyond_signed ? bits : static_cast<uint64_t>(value);
 }
@@ -246,7 +246,7 @@ struct ArrowSamples::Impl {
     if (!is_taken) {
       throw column_error(
           field.name,
-          fmt::format("the column '{}', of type '{}' of Arrow, does not fit a field of type {}",
+          fmt::format("the column '{}' of Arrow type '{}' does not fit a field of type {}",
                       field.name, schema.format, type_of(field)));
     }
     const DType dtype = column->column.field.dtype;
@@ -364,7 +364,7 @@ struct ArrowSamples::Impl {
     const int64_t num_items =
         std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
     if (num_items * static_cast<int64_t>(size_of(tensor.dtype)) != std::ssize(tensor.data)) {
-      throw error_of(ErrorCode::invalid_argument, "has {} elements, and its shape is [{}]",
+      throw error_of(ErrorCode::invalid_argument, "has {} elements, but its shape is [{}]",
                      tensor.data.size() / size_of(tensor.dtype), fmt::join(shape, ", "));
     }
     tensor.shape = shape;

@@ -186,7 +186,7 @@ std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& l
     index = dictionary_index(place.index_format, leaf.buffers[1], index);
     array = leaf.dictionary;
     if (index < 0 || index >= array->length) {
-      throw Error(ErrorCode::corrupt, "a number beyond its dictionary");
+      throw Error(ErrorCode::corrupt, "has a number beyond its dictionary");
     }
     index += array->offset;
   }
@@ -204,7 +204,7 @@ void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& ra
   const Field& field = column.column.field;
   const std::span<const std::byte> numbers = numbers_of(leaf, field.dtype, range, buffers);
   if (field.type == FieldType::image) {
-    if (range.left) throw Error(ErrorCode::invalid_argument, "its bytes have a null among them");
+    if (range.left) throw Error(ErrorCode::invalid_argument, "has a null among its bytes");
     return value.set_bytes(numbers);
   }
   if (field.type == FieldType::scalar) {
@@ -214,7 +214,7 @@ void read_numbers(const ArrowColumn& column, ArrowLeaf leaf, const ItemRange& ra
   }
   if (field.type == FieldType::tensor) {
     auto shape = shape_of_lists(range);
-    if (!shape) throw Error(ErrorCode::invalid_argument, "its lists are of different lengths");
+    if (!shape) throw Error(ErrorCode::invalid_argument, "its lists have different lengths");
     if (shape->front() == 0 && !column.empty_shape.empty()) shape = column.empty_shape;
     if (!column.fixed_shape.empty()) shape = column.fixed_shape;
     return value.set_tensor({field.dtype, *shape, numbers});

@@ -40,13 +40,13 @@ std::string note_of_mode(const std::string& column, const std::string& mode) {
   if (mode.empty() || mode == "RGB") return {};
   if (mode == kGreyMode) {
     return fmt::format(
-        "column '{}': its Image(mode='L') says one channel; pictures of several become "
-        "PNGs of one",
+        "column '{}': Image(mode='L') means one channel; pictures with more channels "
+        "become PNGs with one",
         column);
   }
   return fmt::format(
-      "column '{}': its Image(mode='{}') is not applied, and pictures keep their bytes; "
-      "ffkit.convert.from_torch() in Python applies it",
+      "column '{}': ffkit does not apply Image(mode='{}'); pictures keep their bytes. To "
+      "apply the mode, use ffkit.convert.from_torch() in Python",
       column, mode);
 }
 

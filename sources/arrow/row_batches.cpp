@@ -64,7 +64,7 @@ std::shared_ptr<const RowBatch> RowBatches::read_batch(OpenGroup& open, int64_t 
     has_more = more && more->length > 0;
   }
   if (has_more) {
-    throw other_count(fmt::format("has more than the {} rows that it should have", num_rows));
+    throw other_count(fmt::format("has more than the expected {} rows", num_rows));
   }
   open.next_row = next_row;
   return batch;

@@ -59,7 +59,7 @@ DType dtype_of_json(std::string_view text) {
   if (parser.parse(padded).get_array().get(types) != simdjson::SUCCESS || types.size() != 1 ||
       types.at(0).get_array().get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
       pair.at(1).get_string().get(descr) != simdjson::SUCCESS) {
-    throw error_of(ErrorCode::unsupported, "its NumPy type is '{}', which is not one number",
+    throw error_of(ErrorCode::unsupported, "its NumPy type '{}' is not a type of single numbers",
                    printable(text.substr(0, 100)));
   }
   return dtype_of_numpy(descr);
@@ -70,7 +70,7 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   for (size_t i = 0; i < kMostDimensions; ++i) {
     const auto size = load_le<uint64_t>(arguments.data() + i * sizeof(uint64_t));
     if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      throw error_of(ErrorCode::corrupt, "its shape has {} in one direction", size);
+      throw error_of(ErrorCode::corrupt, "one axis of its shape is {}, which is too large", size);
     }
     field.shape.push_back(static_cast<int64_t>(size));
   }
@@ -111,8 +111,8 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
   }
   if (is_other_version) {
     return source_error(path, ErrorCode::unsupported,
-                        "is a beton file of version {}, and version {} is read; write it again "
-                        "with FFCV 1.0",
+                        "is a beton file of version {}, but ffkit reads version {}; write it "
+                        "again with FFCV 1.0",
                         version, kBetonVersion);
   }
   return source_error(path, ErrorCode::unsupported, "is not a beton file of FFCV");
@@ -177,8 +177,8 @@ void BetonFile::read_fields(const fs::path& path, size_t num_fields, const ReadB
     const auto type = static_cast<uint8_t>(bytes[0]);
     if (type > static_cast<uint8_t>(BetonType::tensor)) {
       throw source_error(path, ErrorCode::unsupported,
-                         "field '{}' is of the type {}, which FFCV does not define: only the "
-                         "program that wrote it knows it; write the file without it",
+                         "field '{}' has the type {}, which FFCV does not define and only its "
+                         "writer knows; write the file without this field",
                          printable(field.name), type);
     }
     // FFCV's numbers: float, int, RGB image, bytes, array, JSON, tensor.
@@ -230,7 +230,7 @@ FileRange BetonFile::range(uint64_t place, uint64_t num_bytes) const {
   if (num_bytes == 0) return {};  // FFCV's place of no bytes may be any.
   if (place > end || num_bytes > end - place) {
     throw error_of(ErrorCode::corrupt,
-                   "its {} bytes are at byte {}, and the file has {}; get the file again",
+                   "its {} bytes are at byte {}, but the file has {} bytes; get it again",
                    num_bytes, place, num_bytes_);
   }
   return {static_cast<int64_t>(place), static_cast<int64_t>(num_bytes)};
@@ -241,7 +241,7 @@ uint64_t BetonFile::allocated(uint64_t place) const {
   const auto next = std::ranges::upper_bound(allocations_, place, {}, &Allocation::place);
   if (next == allocations_.begin() || std::prev(next)->place != place) {
     throw error_of(ErrorCode::corrupt,
-                   "its bytes are at byte {}, where nothing was allocated; get the file again",
+                   "its bytes are at byte {}, but nothing is allocated there; get the file again",
                    place);
   }
   return std::prev(next)->num_bytes;
@@ -272,10 +272,9 @@ BetonValue BetonFile::value(int64_t sample, size_t field) const {
   value.width = load_le<uint16_t>(at + 1);
   value.height = load_le<uint16_t>(at + 3);
   if (mode > 1 || value.width == 0 || value.height == 0) {
-    throw error_of(
-        ErrorCode::corrupt,
-        "is a picture of {} x {} pixels in the form {}; FFCV could not write this sample",
-        value.width, value.height, mode);
+    throw error_of(ErrorCode::corrupt,
+                   "is a picture of {} x {} pixels in the mode {}; FFCV cannot write this sample",
+                   value.width, value.height, mode);
   }
   value.is_raw = mode == 1;
   value.data = range(place, allocated(place));

@@ -96,7 +96,7 @@ class BetonRows final : public FileRows {
       for (size_t i = 0; i < files_[split].size(); ++i) {
         if (files_[split][i].fields() == first.fields()) continue;
         throw source_error(files(split).paths()[i], ErrorCode::unsupported,
-                           "has other fields than {}; convert them one by one",
+                           "has other fields than {}; convert the files one by one",
                            files(0).paths()[0].string());
       }
     }
@@ -144,8 +144,8 @@ class BetonRows final : public FileRows {
     for (int number = 2; is_used(found); ++number) {
       found = fmt::format("{}_{}", name.empty() ? "field" : name, number);
     }
-    note("field number {} is called '{}', as {}", columns_.size() + 1, found,
-         name.empty() ? "it has no name" : "another one has its name");
+    note("field number {} gets the name '{}', because {}", columns_.size() + 1, found,
+         name.empty() ? "it has no name" : "another field has its name");
     return found;
   }
 
@@ -184,11 +184,11 @@ class BetonRows final : public FileRows {
 
   void note_pictures() {
     if (num_raw_ > 0) {
-      note("{} picture{} raw pixels, and stored as PPM: without a loss, of the same size", num_raw_,
-           num_raw_ == 1 ? " is" : "s are");
+      note("{} picture{} stored as PPM, without loss and with the same size", num_raw_,
+           num_raw_ == 1 ? " has raw pixels and is" : "s have raw pixels and are");
     }
     if (num_damaged_ > 0) {
-      note("{} value{} damaged; the samples are bad ones", num_damaged_,
+      note("{} value{} damaged; samples with damaged values are bad samples", num_damaged_,
            num_damaged_ == 1 ? " is" : "s are");
     }
   }

@@ -189,7 +189,7 @@ class AnnotatedPictures : public ListedPictures {
       categories_ = std::move(categories);
     } else if (categories != categories_) {
       throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                         "has other categories than '{}'; convert them separately, by {}",
+                         "has other categories than '{}'; convert them separately, with {}",
                          splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, split.from.annotations);
@@ -221,8 +221,8 @@ class AnnotatedPictures : public ListedPictures {
       if ((file.*ids).is_text() == (first.file.*ids).is_text()) continue;
       if ((file.*ids).is_empty() || (first.file.*ids).is_empty()) continue;
       throw source_error(annotations, ErrorCode::invalid_argument,
-                         "has other ids of {} than '{}', numbers in one and texts in the other; "
-                         "write both alike, or convert them separately, by {}",
+                         "has other ids of {} than '{}': one has numbers, the other has "
+                         "texts; use one type in both, or convert them separately, with {}",
                          of, first.from.annotations.string(), option_name("annotations"));
     }
   }
@@ -267,9 +267,9 @@ class AnnotatedPictures : public ListedPictures {
     if (set_.masks.semantic) {
       schema_.fields.push_back({"semantic", FieldType::image});
       if (set_.masks.has_zero) {
-        notes_.push_back(
-            fmt::format("0 is a category, so pixels of no category are {} in the field 'semantic'",
-                        set_.masks.is_wide ? UINT16_MAX : UINT8_MAX));
+        notes_.push_back(fmt::format(
+            "0 is a category, so pixels without category are {} in the field 'semantic'",
+            set_.masks.is_wide ? UINT16_MAX : UINT8_MAX));
       }
     }
     if (set_.masks.instances) schema_.fields.push_back({"instances", FieldType::image});
@@ -319,7 +319,7 @@ class AnnotatedPictures : public ListedPictures {
     const std::string name = shown->name;
     if (is_uneven || count < num_elements) {
       add_note(notes_, set_.path.string(), "'{}' is left out: {}", name,
-               is_uneven ? "its arrays are of different shapes"
+               is_uneven ? "its arrays have different shapes"
                          : fmt::format("only {} of {} {} have it", count, num_elements,
                                        of_annotations ? "annotations" : "pictures"));
       return;
@@ -400,8 +400,8 @@ class AnnotatedPictures : public ListedPictures {
           "is {} x {} pixels, but {} x {} according to its annotations, so its masks do not fit",
           own.width, own.height, picture.width, picture.height)
           .with_remedy(
-              "correct that, or leave such pictures out with " + option_set("bad_samples", "skip") +
-              "; where EXIF data turn them, say " +
+              "correct the size, or leave out such pictures with " +
+              option_set("bad_samples", "skip") + ". If EXIF data rotate the pictures, use " +
               option_set("exif", storer_.storage().exif == ExifUse::apply ? "ignore" : "apply"));
     }
     CocoMasks masks = paint_coco_masks(from.annotations.get(), file, at, own, set_.masks, buffers);
@@ -473,9 +473,9 @@ class AnnotatedPictures : public ListedPictures {
 
 void report_other_size(int64_t width, int64_t height, PixelSize own, SampleBuffers& buffers) {
   if (width < 0 || height < 0 || (own.width == width && own.height == height)) return;
-  buffers.report({fmt::format("is {} x {} pixels, but {} x {} by its annotations", own.width,
-                              own.height, width, height),
-                  "taken as it is; its boxes may not fit"});
+  buffers.report({fmt::format("is {} x {} pixels, but {} x {} according to its annotations",
+                              own.width, own.height, width, height),
+                  "kept as it is; its boxes may not fit"});
 }
 
 std::unique_ptr<Source> make_annotated_source(AnnotatedSet set) {

@@ -123,12 +123,12 @@ class CocoReader {
     read_json_tables(input_, tables, file_.notes);
     if (file_.pictures.empty()) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "has no 'images': is it a COCO file of instances or keypoints?");
+                         "has no 'images'; give a COCO file of instances or keypoints");
     }
     if (file_.annotations.size() == 0 && !file_.left_out.empty() && !file_.has_categories) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "has no box in any of its {} annotations, and no 'categories': is it a "
-                         "COCO file of instances or keypoints?",
+                         "has no box in any of its {} annotations, and no 'categories'; give a "
+                         "COCO file of instances or keypoints",
                          file_.left_out.size());
     }
     sort_annotations();
@@ -170,7 +170,7 @@ class CocoReader {
     picture.file_name = picture.is_of_url ? end_of_url(coco_text(object, "coco_url"))
                                           : coco_text(object, "file_name");
     if (picture.is_of_url && (picture.file_name.empty() || picture.file_name.ends_with('/'))) {
-      invalid("has no 'file_name', and its 'coco_url' does not end in one");
+      invalid("has no 'file_name', and its 'coco_url' does not end with a file name");
     }
     picture.width = coco_side(object, "width");
     picture.height = coco_side(object, "height");
@@ -200,10 +200,10 @@ class CocoReader {
     dom::array array;
     if (!find_member(object, "segments_info", segments) ||
         segments.get_array().get(array) != simdjson::SUCCESS) {
-      invalid("has no list 'segments_info': is it a panoptic file?");
+      invalid("has no list 'segments_info'; give a panoptic file");
     }
     if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
-      invalid(fmt::format("is a second one of picture {}; remove one of the two",
+      invalid(fmt::format("is the second annotation of picture {}; remove one of the two",
                           file_.picture_ids.json(picture)));
     }
     for (const dom::element segment : array) {
@@ -221,14 +221,14 @@ class CocoReader {
       const auto found = picture_of_.find(picture);
       if (found == picture_of_.end()) {
         throw source_error(path_, ErrorCode::invalid_argument,
-                           "'{}' is of picture {}, which is not among the 'images'; remove it",
-                           name, file_.picture_ids.json(picture));
+                           "'{}' belongs to picture {}, which is not in 'images'; remove it", name,
+                           file_.picture_ids.json(picture));
       }
       file_.panoptic_names[found->second] = std::move(name);
     }
     if (file_.annotation_ids.is_text()) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "its segments have texts as ids, but numbers are in the PNGs; get the "
+                         "the ids of its segments are texts, but the PNGs have numbers; get the "
                          "file again");
     }
     std::vector<int64_t> ids;
@@ -259,7 +259,7 @@ class CocoReader {
     if (leave_out(fault_of(object, box))) return;
     const bool has_category = find_member(object, "category_id", value);
     if (all.size() > 0 && has_category == all.category_id.empty()) {
-      invalid("differs from those before it in having a 'category_id'");
+      invalid(fmt::format("has {} 'category_id', unlike earlier ones", has_category ? "a" : "no"));
     }
     if (has_category) {
       all.category_id.push_back(file_.category_ids.take(object, "category_id"));
@@ -315,15 +315,15 @@ class CocoReader {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = picture_of_.find(all.picture_id[i]);
       if (found == picture_of_.end()) {
-        refuse(i, fmt::format("is of picture {}, which is not among the 'images'",
+        refuse(i, fmt::format("belongs to picture {}, which is not in 'images'",
                               file_.picture_ids.json(all.picture_id[i])));
       }
       // As pycocotools, which does not look at categories where there is no such table.
       if (file_.has_categories && all.category_id.empty()) {
-        refuse(i, "has no 'category_id', though there are 'categories'");
+        refuse(i, "has no 'category_id', but the file has 'categories'");
       }
       if (file_.has_categories && !file_.categories.contains(all.category_id[i])) {
-        refuse(i, fmt::format("is of category {}, which is not among the 'categories'",
+        refuse(i, fmt::format("has category {}, which is not in 'categories'",
                               file_.category_ids.json(all.category_id[i])));
       }
       picture[i] = found->second;
@@ -333,7 +333,7 @@ class CocoReader {
       const auto found = picture_of_.find(of);
       if (found == picture_of_.end()) {
         throw source_error(path_, ErrorCode::invalid_argument,
-                           "{}, and is of picture {}, which is not among the 'images'; remove it",
+                           "{}, and belongs to picture {}, which is not in 'images'; remove it",
                            what, file_.picture_ids.json(of));
       }
       of = static_cast<int64_t>(found->second);
@@ -356,8 +356,8 @@ class CocoReader {
     const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
     if (twice == by_id.end()) return;
     throw source_error(path_, ErrorCode::invalid_argument,
-                       "two annotations have the id {}(pycocotools would use the last one for "
-                       "both); give each annotation an id of its own",
+                       "two annotations have the id {} (pycocotools would use the last one for "
+                       "both); give each annotation its own id",
                        file_.annotation_ids.json(all.id[*twice]));
   }
 
@@ -368,15 +368,15 @@ class CocoReader {
     };
     note(std::ranges::count_if(file_.pictures,
                                [](const CocoPicture& p) { return p.width < 0 || p.height < 0; }),
-         "pictures have no width and height in whole pixels; the pictures' own are stored");
+         "pictures have no width and height in whole pixels; the sizes in the files are stored");
     note(std::ranges::count(file_.pictures, true, &CocoPicture::is_of_url),
-         "pictures have no 'file_name'; they are found by the end of their 'coco_url'");
+         "pictures have no 'file_name'; they are found by the end of 'coco_url'");
   }
 
   [[noreturn]] void refuse(size_t annotation, const std::string& why) const {
     const CocoAnnotations& all = file_.annotations;
     throw source_error(path_, ErrorCode::invalid_argument,
-                       "annotation {} {}; remove it, or take the file it belongs to",
+                       "annotation {} {}; remove it, or give the file that it belongs to",
                        file_.annotation_ids.json(all.id[annotation]), why);
   }
 
@@ -404,16 +404,16 @@ int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key)
       refuse_id(key, error.what());
     }
     if (is_text()) {
-      refuse_id(key, fmt::format("{} is a number, but ids before it are texts such as {}; Python "
-                                 "treats them as different, so write all of them alike",
+      refuse_id(key, fmt::format("{} is a number, but earlier ids are texts such as {}; write "
+                                 "all as one type, because Python treats them as different",
                                  number, json(0)));
     }
     has_numbers_ = true;
     return number;
   }
   if (has_numbers_) {
-    refuse_id(key, fmt::format("{} is a text, but ids before it are numbers; Python treats them as "
-                               "different, so write all of them alike",
+    refuse_id(key, fmt::format("{} is a text, but earlier ids are numbers; write all as one type, "
+                               "because Python treats them as different",
                                json_excerpt(value)));
   }
   const auto [found, is_new] = number_of_.try_emplace(std::string(text), std::ssize(texts_));

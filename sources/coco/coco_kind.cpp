@@ -30,9 +30,9 @@ class CocoKind final : public SourceOptions {
     table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
     masks_.describe(table);
     table.add("panoptic", options_.panoptic,
-              "Takes the panoptic_*.json of this folder, and their PNGs in panoptic_*/ as a field; "
+              "Reads the panoptic_*.json in this folder, and their PNGs in panoptic_*/ as a field; "
               "with " +
-                  option_name("annotations") + ": folder of its PNGs");
+                  option_name("annotations") + ": the folder of the PNGs");
     table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
     table
         .add("persons", persons_.set,
@@ -129,34 +129,32 @@ void describe(PersonsOptions& options, OptionTable& table) {
   table.group(kPersonsGroup);
   table
       .add("detections", options.detections,
-           "Takes the boxes of this JSON file, [{image_id, bbox, score}], for a test")
+           "Uses the boxes of this JSON file, [{image_id, bbox, score}], for a test")
       .set_stored(false);
   table
       .add("min-distance", options.min_distance,
            "Leaves out persons nearer than this to another person, in mm, except the person "
            "nearest to the camera; 0: none")
       .set_range(0, 1'000'000)
-      .set_unset(-1, "500 of muco, 0 of others");
+      .set_unset(-1, "500 for muco, 0 for others");
   table
       .add("min-depth", options.min_depth,
            "Leaves out persons whose root is nearer to the camera than this, in mm")
       .set_range(0, 1'000'000)
-      .set_unset(-1, "1500 of muco, 0 of others");
+      .set_unset(-1, "1500 for muco, 0 for others");
   table
       .add("max-depth", options.max_depth,
            "Leaves out persons whose root is further away than this, in mm; 0: none")
       .set_range(0, 1'000'000)
-      .set_unset(-1, "7500 of muco, none of others");
-  table
-      .add("box-percent", options.box_percent,
-           "Size of the crop, as a percentage of the box that was made square")
+      .set_unset(-1, "7500 for muco, none for others");
+  table.add("box-percent", options.box_percent, "Size of the crop, in percent of the square box")
       .set_range(1, 1000);
   table
       .add("min-box", options.min_box,
-           "Leaves out boxes with a side of fewer pixels in the picture")
+           "Leaves out boxes if one side has fewer pixels than this in the picture")
       .set_range(0, 65'500);
   table.group(kHuman36mGroup);
-  table.add("protocol", options.protocol, "1: trains on subject 9, too, and tests only on 11")
+  table.add("protocol", options.protocol, "1: trains also on subject 9, tests only on subject 11")
       .set_range(1, 2);
   table.add("frame-step", options.frame_step, "Takes every n-th frame")
       .set_range(1, 1'000'000)

@@ -56,7 +56,7 @@ fs::path panoptic_folder(const fs::path& folder) {
   refuse_dangling_link(folder);
   if (is_folder_at(folder)) return folder;
   throw source_error(folder, ErrorCode::not_found,
-                     "there is no such folder of panoptic PNGs; unpack them there");
+                     "there is no such folder of panoptic PNGs; unpack the PNGs there");
 }
 
 CocoListing given_files(const fs::path& path, const CocoOptions& options,
@@ -95,7 +95,7 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
   if (splits.empty() && is_panoptic) {
     throw source_error(
         folder, ErrorCode::not_found,
-        "holds no panoptic_<split>.json; give the folder that does, or name the file "
+        "holds no panoptic_<split>.json; give the folder that holds it, or name the file "
         "with {}",
         option_name("annotations"));
   }
@@ -108,7 +108,7 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
     const fs::path annotations = folder / (prefix + split + ".json");
     if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
       throw source_error(annotations, ErrorCode::invalid_argument,
-                         "is of the split '{}', whose name {}; rename the file", split, fault);
+                         "belongs to split '{}', but this name {}; rename the file", split, fault);
     }
     fs::path images;
     for (const fs::path& candidate : {path / split, path / "images" / split, path / "images"}) {
@@ -164,11 +164,11 @@ std::vector<CocoListing> listings_beside_pictures(const fs::path& path,
       listings.push_back({split_as_called(folder, annotations, notes), annotations, images, {}});
     } else if (images == path) {
       add_note(notes, annotations.string(),
-               "is taken as the split 'train', since its folder is called after none");
+               "is taken as the split 'train', because its folder's name is not a split");
       listings.push_back({"train", annotations, images, {}});
     } else {
       add_note(notes, annotations.string(),
-               "its folder has the name of no split; left out, name it with {} and {}",
+               "is left out, because its folder's name is not a split; name it with {} and {}",
                option_name("annotations"), option_name("images"));
     }
   }
@@ -181,7 +181,7 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
                                         listings.end(), listings[i].split, &CocoListing::split);
     if (same == listings.end()) continue;
     throw source_error(same->annotations, ErrorCode::invalid_argument,
-                       "is of the split '{}', as '{}' is; convert them separately, by {}",
+                       "belongs to the split '{}', like '{}'; convert them separately, with {}",
                        same->split, listings[i].annotations.string(), option_name("annotations"));
   }
 }
@@ -209,10 +209,10 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
     listings = listings_beside_pictures(path, beside, notes);
     for (const fs::path& folder : bare) {
       refuse_dangling_link(folder);
-      add_note(notes, folder.string(), "has no {}; left out", kBesidePictures);
+      add_note(notes, folder.string(), "has no {}, so it is left out", kBesidePictures);
     }
   } else if (!beside.empty()) {
-    add_note(notes, beside.front().string(), "is not read, since there is {}",
+    add_note(notes, beside.front().string(), "is not read, because {} exists",
              listings.front().annotations.string());
   }
   if (listings.empty()) {
@@ -230,13 +230,13 @@ void require_safe_names(const CocoFile& file, const fs::path& annotations) {
   for (const CocoPicture& picture : file.pictures) {
     if (is_inside(picture.file_name)) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "picture {} is file '{}', which is not inside the folder of pictures",
+                       "picture {} has file '{}', which is not inside the folder of pictures",
                        picture.id, picture.file_name);
   }
   for (const std::string& name : file.panoptic_names) {
     if (name.empty() || is_inside(name)) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "the panoptic PNG '{}' is not inside their folder", name);
+                       "the panoptic PNG '{}' is not inside the folder of the PNGs", name);
   }
 }
 
@@ -277,16 +277,15 @@ void say_missing(const fs::path& folder, const std::vector<std::string>& missing
                  std::vector<std::string>& notes) {
   if (missing.empty()) return;
   const std::string what =
-      fmt::format("{} of the {} {} of '{}' are not there: {}{}", missing.size(), num_all, noun,
+      fmt::format("{} of the {} {} of '{}' are missing: {}{}", missing.size(), num_all, noun,
                   places.annotations.string(),
                   fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
                   missing.size() > 3 ? ", ..." : "");
   if (!is_note) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        what + "; put them there, or leave them out with " + option_on("allow_missing"));
+    throw source_error(folder, ErrorCode::not_found,
+                       what + "; add them, or leave them out with " + option_on("allow_missing"));
   }
-  add_note(notes, folder.string(), "{}; left out", what);
+  add_note(notes, folder.string(), "{}; they are left out", what);
 }
 
 std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,
@@ -301,7 +300,7 @@ std::vector<size_t> pictures_that_are_there(const CocoListing& places, const Coc
       missing.push_back(file.pictures[i].file_name);
     } else if (!panoptic.empty() && panoptic[i].num_bytes < 0) {
       missing_pngs.push_back(file.panoptic_names[i].empty()
-                                 ? "that of " + file.pictures[i].file_name
+                                 ? "the PNG of " + file.pictures[i].file_name
                                  : file.panoptic_names[i]);
     } else {
       taken.push_back(i);

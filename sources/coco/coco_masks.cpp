@@ -101,7 +101,7 @@ std::vector<PixelRun> runs_of_lengths(std::span<const int64_t> lengths, PixelSiz
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0 || lengths[i] > num_pixels(size) - at) {
       throw error_of(ErrorCode::invalid_argument,
-                     "its runs have other pixels than the {} x {} of its picture", size.width,
+                     "its runs do not fit the {} x {} pixels of its picture", size.width,
                      size.height);
     }
     if (i % 2 == 1 && lengths[i] > 0) runs.push_back({at, at + lengths[i]});
@@ -124,7 +124,7 @@ std::vector<PixelRun> runs_of_object(const simdjson::dom::object& object, PixelS
   append_numbers(value, std::vector<int64_t>{2}, sides);
   if (sides[0] != size.height || sides[1] != size.width) {
     throw error_of(ErrorCode::invalid_argument,
-                   "its runs are of {} x {} pixels, but its picture is of {} x {}", sides[1],
+                   "its runs are for {} x {} pixels, but its picture has {} x {}", sides[1],
                    sides[0], size.width, size.height);
   }
   if (!find_member(object, "counts", value)) {
@@ -137,7 +137,7 @@ std::vector<PixelRun> runs_of_object(const simdjson::dom::object& object, PixelS
   simdjson::dom::array array;
   if (value.get_array().get(array) != simdjson::SUCCESS) {
     throw error_of(ErrorCode::invalid_argument,
-                   "its 'counts' are {}, neither a text nor a list of numbers",
+                   "its 'counts' are {}, expected a text or a list of numbers",
                    json_excerpt(value));
   }
   std::vector<int64_t> lengths;
@@ -171,7 +171,7 @@ std::vector<PixelRun> runs_of_outline(std::span<const double> xy, PixelSize size
   for (size_t i = 2; i < fifths.size(); ++i) steps_left -= std::abs(fifths[i] - fifths[i - 2]);
   if (steps_left < 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the outlines of its polygons pass {} pixels or more", kMaxSteps / 5);
+                   "the outlines of its polygons are too long: {} pixels or more", kMaxSteps / 5);
   }
   OutlineCrossings crossings(size);
   for (size_t i = 0; i + 2 < fifths.size(); i += 2) {
@@ -200,7 +200,7 @@ std::vector<int64_t> run_lengths_of_text(std::string_view text) {
     const int bits = c - '0';
     if (bits < 0 || bits > 63 || count == kMaxCharacters) {
       throw Error(ErrorCode::invalid_argument,
-                  "the text of its 'counts' is not one that pycocotools writes");
+                  "the text of its 'counts' is not in the format of pycocotools");
     }
     number += int64_t{bits & 31} << (5 * count++);
     if ((bits & 32) != 0) continue;
@@ -400,7 +400,7 @@ CocoMasks paint_coco_masks(const InputFile* annotations, const CocoFile& file, s
   const std::span<const size_t> chosen = file.annotations_of(picture);
   if (kinds.instances && chosen.size() > kMaxNumber) {
     throw error_of(ErrorCode::unsupported,
-                   "has {} annotations; a mask of instances can number {} at most", chosen.size(),
+                   "has {} annotations, but a mask of instances can have at most {}", chosen.size(),
                    kMaxNumber);
   }
   SegmentationReader reader(annotations, file);
@@ -446,19 +446,19 @@ CocoMasks paint_coco_masks(const InputFile* annotations, const CocoFile& file, s
 void require_ids_for_masks(const CocoFile& file, const std::filesystem::path& annotations,
                            CocoMaskKinds& kinds) {
   const std::string remedy =
-      "; number the categories from 1, or take " + option_set("segmentation", "instances");
+      "; number the categories from 1, or use " + option_set("segmentation", "instances");
   const std::vector<int64_t>& ids = file.annotations.category_id;
   if (file.category_ids.is_text() || ids.size() != file.annotations.size()) {
     throw source_error(annotations, ErrorCode::unsupported,
-                       "its annotations have no numbers of categories, which a semantic mask is "
-                       "made of" +
+                       "the categories of its annotations have no numbers, but a semantic mask "
+                       "consists of them" +
                            remedy);
   }
   constexpr int64_t kLargest = int64_t{kMaxNumber} - 1;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] <= kLargest) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "annotation {} is of the category {}; the numbers of a semantic mask are 0 "
+                       "annotation {} has the category {}, but a semantic mask can have only 0 "
                        "to {}{}",
                        file.annotation_ids.json(file.annotations.id[i]), ids[i], kLargest, remedy);
   }

@@ -89,7 +89,7 @@ class SubjectReader {
   void add_picture(const PersonJson& json, int64_t id) {
     const int64_t frame = json.integer("frame_idx");
     if (json.integer("subject") != subject_) {
-      throw error_of(ErrorCode::invalid_argument, "is of subject {}", json.integer("subject"));
+      throw error_of(ErrorCode::invalid_argument, "has wrong subject {}", json.integer("subject"));
     }
     if (frame % frame_step_ != 0) {
       ++out_.num_other_frames;
@@ -103,7 +103,7 @@ class SubjectReader {
                    json.integer("subaction_idx"), frame};
     const auto camera = cameras_.find(frames_[id].camera);
     if (camera == cameras_.end()) {
-      throw error_of(ErrorCode::invalid_argument, "is of camera {}, which '{}' does not have",
+      throw error_of(ErrorCode::invalid_argument, "has camera {}, which is not in '{}'",
                      frames_[id].camera, file("camera").filename().string());
     }
     out_.pictures.push_back({.id = id,
@@ -136,7 +136,7 @@ class SubjectReader {
         const auto found = frames_.find(picture_ids_[i]);
         if (found == frames_.end()) {
           throw error_of(ErrorCode::invalid_argument,
-                         "is of picture {}, which is not among the 'images'", picture_ids_[i]);
+                         "belongs to picture {}, which is not in 'images'", picture_ids_[i]);
         }
         const FrameOf& at = found->second;
         person.picture = at.picture;

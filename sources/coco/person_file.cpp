@@ -69,9 +69,8 @@ class PersonReader {
         input_, [this](const PersonJson& json, int64_t id) { add_picture(json, id); },
         [this](const PersonJson& json, int64_t id) { add_person(json, id); });
     if (file_.pictures.empty()) {
-      throw source_error(
-          path_, ErrorCode::invalid_argument,
-          "has no 'images': is it the annotation file of " + std::string(set_.name) + "?");
+      throw source_error(path_, ErrorCode::invalid_argument,
+                         "has no 'images'; give the annotation file of " + std::string(set_.name));
     }
     finish();
     return std::move(file_);
@@ -180,8 +179,8 @@ class PersonReader {
       const auto found = file_.picture_of.find(picture_ids_[i]);
       if (found == file_.picture_of.end()) {
         throw source_error(path_, ErrorCode::invalid_argument,
-                           "annotation {} is of picture {}, which is not among the 'images'; "
-                           "remove it, or take the file it belongs to",
+                           "annotation {} belongs to picture {}, which is not in 'images'; "
+                           "remove it, or give the file that it belongs to",
                            person.id, picture_ids_[i]);
       }
       person.picture = found->second;
@@ -296,7 +295,7 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
     const auto begin = [&file, name, is_there = false]() mutable {
       if (is_there) {
         throw source_error(file.path(), ErrorCode::invalid_argument,
-                           "has '{}' twice(Python would use the last one); remove one", name);
+                           "has '{}' twice (Python would use the last one); remove one", name);
       }
       is_there = true;
     };
@@ -358,8 +357,8 @@ std::vector<PersonDetection> read_person_detections(const fs::path& path,
       const PersonJson json(item);
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
-                    "has a 'root_cam', so that this is a results file of RootNet, whose boxes are "
-                    "enlarged already; give the file of detections from which it was made");
+                    "has a 'root_cam', so this is a results file of RootNet, and its boxes are "
+                    "already enlarged; give the file of detections that RootNet read");
       }
       out.push_back({.image_id = json.integer("image_id"),
                      .box = json.box(),

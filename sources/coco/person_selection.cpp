@@ -145,7 +145,7 @@ PersonSelection select_persons(const PersonFile& file, const PersonSet& set,
       const auto picture = file.picture_of.find(one.image_id);
       if (picture == file.picture_of.end()) {
         throw error_of(ErrorCode::invalid_argument,
-                       "detection {} is of picture {}, which the annotations do not have", i,
+                       "detection {} belongs to picture {}, which is not in the annotations", i,
                        one.image_id);
       }
       selector.take({.picture = picture->second,

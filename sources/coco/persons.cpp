@@ -57,7 +57,7 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
   }
   if (found.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "does not hold {} as it is published; name its file with {} and {}",
+                       "does not hold {} in its published form; name its file with {} and {}",
                        options.set, option_name("annotations"), option_name("images"));
   }
   return found;
@@ -75,9 +75,8 @@ PersonsOptions resolved(PersonsOptions options) {
   if (!set.has_depth &&
       (options.min_distance > 0 || options.min_depth > 0 || options.max_depth > 0)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} has no depths, so that {}, {} and {} have no effect; leave them out",
-                   options.set, option_name("min_distance"), option_name("min_depth"),
-                   option_name("max_depth"));
+                   "{} has no depths, so {}, {} and {} have no effect; leave them out", options.set,
+                   option_name("min_distance"), option_name("min_depth"), option_name("max_depth"));
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
     throw error_of(ErrorCode::invalid_argument,
@@ -86,7 +85,7 @@ PersonsOptions resolved(PersonsOptions options) {
   }
   if (options.set == "human36m" && !options.annotations.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "human36m has three files a subject in SRC/annotations; leave out " +
+                "human36m has three files for each subject in SRC/annotations; leave out " +
                     option_name("annotations"));
   }
   return options;
@@ -102,7 +101,7 @@ class Persons : public ListedSource {
     std::vector<CocoListing> listings = list_persons(path, options_, notes_);
     if (!options_.detections.empty() && listings.size() > 1 && options_.set != "human36m") {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "has several splits, but {} are of one; name it with {} and {}",
+                         "has several splits, but {} are for one split; name it with {} and {}",
                          option_name("detections"), option_name("annotations"),
                          option_name("images"));
     }
@@ -181,7 +180,7 @@ class Persons : public ListedSource {
       const auto [width, height] = made.size;
       if (width != picture.width || height != picture.height) {
         throw error_of(ErrorCode::invalid_argument,
-                       "is {} x {} pixels, but {} x {} according to its annotations, so that boxes "
+                       "is {} x {} pixels, but {} x {} according to its annotations, so boxes "
                        "and joints do not fit",
                        width, height, picture.width, picture.height);
       }
@@ -303,7 +302,7 @@ class Persons : public ListedSource {
   void note_selection(PersonSplit& split, const std::map<std::string, int64_t>& left_out) {
     std::vector<std::string> reasons;
     for (const auto& [why, count] : left_out) {
-      reasons.push_back(fmt::format("{} {}", count, why));
+      reasons.push_back(fmt::format("{} ({})", count, why));
       split.facts["left out: " + why] = std::to_string(count);
     }
     if (split.chosen.empty()) {
@@ -312,7 +311,7 @@ class Persons : public ListedSource {
                          reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
     }
     if (!reasons.empty()) {
-      add_note(notes_, split.from.split, "{} persons taken; left out: {}", split.chosen.size(),
+      add_note(notes_, split.from.split, "{} persons are used; left out: {}", split.chosen.size(),
                fmt::join(reasons, ", "));
     }
   }
@@ -323,7 +322,7 @@ class Persons : public ListedSource {
       if (name.empty() || name.is_absolute() || picture.file_name.find('\0') != std::string::npos ||
           std::ranges::find(name, "..") != name.end()) {
         throw source_error(split.from.annotations, ErrorCode::unsupported,
-                           "picture {} is file '{}', which is not inside the folder of pictures",
+                           "picture {} has file '{}', which is not inside the folder of pictures",
                            picture.id, picture.file_name);
       }
     }

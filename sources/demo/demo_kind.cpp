@@ -17,7 +17,7 @@ namespace ffkit {
 void describe(DemoOptions& options, OptionTable& table) {
   table
       .add("size", options.size,
-           "Width and height in pixels. Of nuscenes: width, a multiple of 16 from 64 to 1600")
+           "Width and height in pixels. For nuscenes: the width, a multiple of 16 from 64 to 1600")
       .set_range(16, 2048);
   table.group("Pictures that are made");
   table.add("classes", options.num_classes, "Number of classes").set_range(2, kMaxDemoClasses);
@@ -111,7 +111,7 @@ class DemoKind final : public SourceOptions {
     }
     table.add("kind", kind_, what).set_choices(kinds).set_left_out("kind of demo");
     ffkit::describe(pictures_, table);
-    table.find("size")->set_unset(0, "64; of pose 128; of nuscenes 320");
+    table.find("size")->set_unset(0, "64; 128 for pose; 320 for nuscenes");
     for (const Part& part : parts_) part.options->describe(table);
   }
 

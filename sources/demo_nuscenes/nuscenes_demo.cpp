@@ -282,7 +282,7 @@ class RootFolder {
     if (error || mkdtemp(name.data()) == nullptr) {
       throw io_error_at(
           parent,
-          "no temporary folder can be made here; let TMPDIR name a folder with room, or "
+          "no temporary folder can be made here; set TMPDIR to a folder with free space, or "
           "keep the files with " +
               option_name("root"),
           error ? error.value() : errno);

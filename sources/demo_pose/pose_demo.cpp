@@ -215,7 +215,7 @@ class DemoPose : public DemoPictures {
  public:
   DemoPose(const DemoPoseOptions& options, uint64_t seed) : DemoPictures(options, seed) {
     if (size_ < 32 || size_ > 2048) {
-      throw error_of(ErrorCode::invalid_argument, "demo: the size is {}; it must be 32 .. 2048",
+      throw error_of(ErrorCode::invalid_argument, "demo: the size is {}; it must be 32 to 2048",
                      size_);
     }
   }
@@ -239,8 +239,8 @@ class DemoPose : public DemoPictures {
     const ImageStorer::Stored stored = storer_.store(image, id(index), buffers);
     if (stored.size != stored.original) {
       throw Error(ErrorCode::invalid_argument,
-                  "pictures of persons are not resized, since boxes and joints would not fit; give "
-                  "a smaller " +
+                  "pictures of persons are not resized, because boxes and joints would not fit; "
+                  "give a smaller " +
                       option_name("size") + " instead");
     }
     std::array<float, 3 * kFigureJoints> joints{};
@@ -301,7 +301,7 @@ std::unique_ptr<Source> make_demo_pose(const DemoPoseOptions& options,
 
 DemoPart pose_demo() {
   return {.name = "pose",
-          .what = "figures of people before a known camera, for RootNet",
+          .what = "figures of people in front of a known camera, for RootNet",
           .options = make_demo_options<PosePart>};
 }
 

@@ -162,8 +162,8 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
   // A .json beside texts may be about them.
   if (!json.empty() && !texts.empty() && !has_lines) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "holds .json files ({}, ...) and .txt files ({}, ...); choose with {} or {} "
-                       "which are the documents",
+                       "holds .json files ({}, ...) and .txt files ({}, ...); choose the "
+                       "documents with {} or {}",
                        json.front().filename().string(), texts.front().filename().string(),
                        option_set("ending", ".json"), option_set("ending", ".txt"));
   }
@@ -218,7 +218,7 @@ SplitFiles splits_of(const fs::path& path, const Found& found, const CorpusQuery
   if (has_files && found.is_json) {
     throw source_error(root, ErrorCode::invalid_argument,
                        "holds {} itself, and its folder '{}' holds {} as well; give one of them, "
-                       "or put all into folders",
+                       "or put all files into folders",
                        folders.at("").front().filename().string(),
                        std::next(folders.begin())->first,
                        std::next(folders.begin())->second.front().filename().string());
@@ -266,8 +266,8 @@ Corpus find_corpus(const fs::path& path, const CorpusQuery& query) {
   if (!found.is_json && query.ending.empty() && begins_with_json_object(found.chosen.front())) {
     found.is_json = true;
     add_note(notes, shown_place(found.chosen.front()),
-             "the first line is a JSON object, so this is read as JSON lines; with {} it is read "
-             "as text",
+             "the first line is a JSON object, so the file is read as JSON lines; to read it as "
+             "text, use {}",
              option_set("ending",
                         (found.chosen.front().has_extension() ? found.chosen.front().extension()
                                                               : found.chosen.front().filename())

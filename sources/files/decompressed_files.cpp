@@ -49,8 +49,8 @@ File make_file(fs::path folder) {
   if (fd < 0) {
     throw source_io_error(
         folder,
-        "a temporary file for decompressed data cannot be made; give another folder with "
-        "TMPDIR",
+        "a temporary file for decompressed data cannot be made; set TMPDIR to another "
+        "folder",
         errno);
   }
   return File::adopt(fd, std::move(folder));

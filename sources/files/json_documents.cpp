@@ -86,7 +86,7 @@ void JsonDocuments::finish(int64_t offset) {
   const bool is_whole = layout_ != JsonLayout::array || expects_ == Expects::nothing;
   if (!is_quoted_ && depth_ == 0 && is_whole) return;
   throw Error(ErrorCode::corrupt,
-              "is not the JSON it should be: it ends within a document or an array; download or "
+              "is not valid JSON: it ends within a document or an array; download or "
               "copy it again",
               {.offset = offset});
 }
@@ -160,11 +160,9 @@ void JsonDocuments::end_document(int64_t end) {
 }
 
 void JsonDocuments::fail(std::string_view what, int64_t offset) {
-  throw Error(
-      ErrorCode::corrupt,
-      fmt::format("is not the JSON it should be: {} is expected, but something else is there",
-                  what),
-      {.offset = offset});
+  throw Error(ErrorCode::corrupt,
+              fmt::format("is not valid JSON: {} is expected, but something else follows", what),
+              {.offset = offset});
 }
 
 JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head) {

@@ -73,8 +73,8 @@ void note_missing_files(const fs::path& path, const ShardSplit& split, const Sha
   for (const auto& [of, numbers] : found) {
     if (numbers.size() >= of.second) continue;
     add_note(notes, shown_place(path),
-             "split '{}': of the {} files that their names count ({}*), {} are there; the others' "
-             "samples are missing",
+             "split '{}': by their names, there are {} files ({}*), but only {} exist; the "
+             "samples of the others are missing",
              split.name, of.second, name_of_file(of.first), numbers.size());
   }
 }
@@ -99,7 +99,7 @@ void add_folder(const fs::path& path, const std::string& folder, const std::vect
   for (auto& [name, of_split] : by_name(files, names)) {
     if (splits.contains(name)) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "folder '{}' and another one hold files of split '{}'; give one of them",
+                         "'{}' and another folder hold files of split '{}'; give one of them",
                          folder, name);
     }
     splits[name] = of_split;
@@ -143,7 +143,7 @@ ShardListing find_deeper_shards(const fs::path& path, const ShardNames& names) {
     const std::span named = std::span(deeper).first(std::min<size_t>(deeper.size(), 5));
     throw source_error(
         path, ErrorCode::not_found,
-        "holds no {} directly or in its folders, but the folders of '{}'{} do; give one of them",
+        "holds no {} directly or in its folders, but folders in '{}'{} do; give one of them",
         names.noun, fmt::join(named, "', '"),
         deeper.size() > named.size() ? fmt::format(" and {} more", deeper.size() - named.size())
                                      : std::string());
@@ -177,7 +177,7 @@ std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names)
     const auto [other, is_new] = name_of_stem.emplace(stem_of(file, names), name);
     if (is_new) continue;
     throw source_error(folder, ErrorCode::invalid_argument,
-                       "'{}' and '{}' are one shard by their names, compressed or not; remove one",
+                       "'{}' and '{}' have the names of the same shard; remove one of them",
                        other->second, name);
   }
   return files;
@@ -278,7 +278,7 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
       if (!files.empty()) {
         throw source_error(path, ErrorCode::invalid_argument,
                            "holds {0}, and its folder '{1}' holds some as well; give one of "
-                           "them, or put all into folders",
+                           "them, or put all files into folders",
                            names.noun, folder);
       }
       add_folder(path, folder, in_folder, names, splits);

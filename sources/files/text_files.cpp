@@ -93,7 +93,7 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
                   const fs::path& file) {
   const ContentKind kind = content_kind(head);
   if (is_all_zeros(head)) {
-    throw source_error(file, ErrorCode::corrupt, "begins with {} zeros and is no {}; get it again",
+    throw source_error(file, ErrorCode::corrupt, "begins with {} zeros, not {}; get it again",
                        head.size(), rules.is_json ? "JSON" : "text");
   }
   switch (kind) {

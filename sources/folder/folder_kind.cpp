@@ -127,7 +127,7 @@ void refuse_unread_classes(const FolderSplit& split, const std::vector<ImageEntr
   for (size_t i = 0; i < is_read.size(); ++i) {
     if (is_read[i]) continue;
     throw source_error(split.path, ErrorCode::unsupported,
-                       "no picture of the class '{}' has a form that ffkit can read; one is {}: "
+                       "ffkit cannot read any picture of the class '{}'; one of them is {}: "
                        "{}, or remove the class",
                        split.classes[i], content_name(kind[i]), content_remedy(kind[i]));
   }
@@ -143,7 +143,7 @@ void note_missing_classes(const FolderSplit& split, const std::vector<std::strin
     if (!is_there[i]) missing.push_back(classes[i]);
   }
   if (missing.empty()) return;
-  add_note(notes, split.path.string(), "no pictures of {} of the {} classes: {}", missing.size(),
+  add_note(notes, split.path.string(), "has no picture of {} of the {} classes: {}", missing.size(),
            classes.size(), some_names(missing));
 }
 
@@ -157,7 +157,7 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
   std::vector<ImageEntry>& entries = listing.entries;
   if (is_unlabelled(split)) {
     add_note(notes, split.path.string(),
-             "its pictures are in no class folders and have no labels (-1)");
+             "its pictures are not in class folders, so they have no labels (-1)");
   } else if (is_annotated(split)) {
     label_by_annotations(split, labels, entries);
     add_note(notes, split.path.string(), "labels are from {}", kValAnnotations);
@@ -206,8 +206,8 @@ class FolderKind final : public SourceOptions {
               "Text file with one class on each line, in the order of the labels; folders have "
               "these names, and some may be missing");
     table.add("classes-of", options_.classes_of,
-              "Takes the classes of this data set of ffkit, for example for a later delivery of "
-              "pictures");
+              "Uses the classes of this data set of ffkit, for example for pictures that were "
+              "delivered later");
     table.add_names("labels", options_.labels,
                     "Lists of names and labels (CSV, TSV, JSON lines or text) instead of class "
                     "folders: train.csv,val.csv, or val=FILE");
@@ -226,7 +226,7 @@ class FolderKind final : public SourceOptions {
     require_different("splits", options_.splits);
     if (!options_.classes.empty() && !options_.classes_of.empty()) {
       throw argument_error("classes", option_name("classes") + " and " + option_name("classes_of") +
-                                          " say the same; give one of them");
+                                          " both name the classes; give one of them");
     }
     if (options_.labels.empty()) {
       table.refuse({"name-column", "label-column", "multi-label", "allow-missing"},

@@ -32,8 +32,8 @@ void refuse_hidden_classes(const fs::path& folder) {
   for (const std::string& name : list_hidden_folders(folder)) {
     if (!holds_images_below(folder / name)) continue;
     throw source_error(folder, ErrorCode::invalid_argument,
-                       "the folder '{}' begins with a dot and holds pictures, so it may be a class "
-                       "or not; rename it or remove it",
+                       "the folder '{}' begins with a dot and holds pictures, so it may be "
+                       "a class or another folder; rename it or remove it",
                        name);
   }
 }
@@ -58,8 +58,8 @@ void refuse_empty_classes(const fs::path& folder, std::vector<std::string> empty
   if (empty.empty()) return;
   const bool is_one = empty.size() == 1;
   throw source_error(folder, ErrorCode::invalid_argument,
-                     "its {} {} no pictures; without {} the classes after {} would get other "
-                     "labels; add the pictures, or take {} away",
+                     "{} {} no pictures. Without {}, the classes after {} would get other "
+                     "labels; add the pictures, or remove {}",
                      some_names(empty), is_one ? "holds" : "hold", is_one ? "it" : "them",
                      is_one ? "it" : "them", is_one ? "it" : "them");
 }
@@ -91,8 +91,8 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
   } else if (!split.is_test) {
     throw source_error(
         split.path, ErrorCode::invalid_argument,
-        "holds pictures, but no class folders with pictures; put those of each class into "
-        "a folder of its own, leave the split out with " +
+        "holds pictures, but no class folders with pictures; put the pictures of each class into "
+        "its own folder, leave the split out with " +
             option_name("splits") + ", or give a list of names and labels with " +
             option_name("labels"));
   }
@@ -101,7 +101,7 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
       !holds_images(split.path / split.classes.front())) {
     throw source_error(
         split.path, ErrorCode::invalid_argument,
-        "its one folder '{}' is named as a split and holds only folders; move these up",
+        "its only folder '{}' has the name of a split and holds only folders; move these up",
         split.classes.front());
   }
   if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
@@ -115,7 +115,7 @@ void refuse_splits_below(const fs::path& path, const std::vector<std::string>& f
     for (const std::string& below : list_folders(path / folder)) {
       if (split_called(below).empty() || !holds_images_below(path / folder / below)) continue;
       throw source_error(path, ErrorCode::invalid_argument,
-                         "its folder '{}' holds a folder '{}', which is named as a split; give "
+                         "its folder '{}' holds a folder '{}', which has the name of a split; give "
                          "'{}' as the source, or put the splits above the classes",
                          folder, below, (path / folder).string());
     }
@@ -133,15 +133,15 @@ FolderLayout layout_of_classes(const fs::path& path, std::vector<std::string> fu
   const std::string called = split_called(path.filename().string());
   if (!called.empty() && called != "train") {
     add_note(layout.notes, path.string(),
-             "its pictures become the split 'train'; give the folder above for a split '{}'",
+             "its pictures become the split 'train'; for a split '{}', give the folder above",
              called);
   }
   const bool is_deep = std::ranges::none_of(
       full, [&path](const std::string& name) { return holds_images(path / name); });
   if (is_deep) {
     add_note(layout.notes, path.string(),
-             "its folders are used as classes, because none is named like a split; name those that "
-             "are with {}",
+             "its folders are used as classes, because none has the name of a split; name the "
+             "splits with {}",
              option_name("splits"));
   }
   layout.splits.push_back(
@@ -185,7 +185,7 @@ void refuse_same_split(const FolderLayout& layout, const fs::path& path) {
     for (size_t j = 0; j < i; ++j) {
       if (layout.splits[i].name != layout.splits[j].name) continue;
       throw source_error(path, ErrorCode::invalid_argument,
-                         "'{}' and '{}' are both the split '{}'; leave one",
+                         "'{}' and '{}' are both the split '{}'; remove one of them",
                          layout.splits[j].path.filename().string(),
                          layout.splits[i].path.filename().string(), layout.splits[i].name);
     }
@@ -206,9 +206,9 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     if (split.is_wanted && split_called(folder).empty() && some_split != full.end() &&
         holds_images(split.path)) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "'{}' holds pictures and looks like a class, but '{}' is named as a "
-                         "split; expected <split>/<class>/<picture> or <class>/<picture>: take it "
-                         "away, or name the splits with {}",
+                         "'{}' holds pictures and looks like a class, but '{}' has the name "
+                         "of a split; expected <split>/<class>/<picture> or <class>/<picture>. "
+                         "Remove the class, or name the splits with {}",
                          folder, *some_split, option_name("splits"));
     }
     if (split.is_wanted && folder != split.name) {
@@ -374,15 +374,15 @@ std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
     if (split.path != path) look_for_lists(split.path);
   }
   if (const auto parts = parts_among(classes); !parts.empty()) {
-    return fmt::format("{} {} like parts of a data set, not like classes", some_names(parts),
-                       parts.size() == 1 ? "is called" : "are called");
+    return fmt::format("{} {} of a data set, not of classes", some_names(parts),
+                       parts.size() == 1 ? "has the name of a part" : "have the names of parts");
   }
   if (has_class_folders && classes.size() == 1) {
-    return fmt::format("all pictures are of one class, '{}'", *classes.begin());
+    return fmt::format("all pictures belong to one class, '{}'", *classes.begin());
   }
   // Splits with classes say what the classes are.
   if (lists.empty() || (has_class_folders && layout.splits.size() > 1)) return {};
-  return fmt::format("{} beside the pictures may have their labels", some_names(lists));
+  return fmt::format("{} beside the pictures may contain their labels", some_names(lists));
 }
 
 void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
@@ -393,12 +393,11 @@ void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
     if (!is_there) continue;
     const std::string remedy =
         std::string_view(known.command).starts_with("ffconvert")
-            ? fmt::format("{} converts it", known.command)
+            ? fmt::format("use {}", known.command)
             : fmt::format(
-                  "in Python, ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST) "
-                  "converts it",
+                  "in Python, use ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST)",
                   known.command);
-    throw source_error(path, ErrorCode::invalid_argument, "{}; it looks like {}: {}", odd,
+    throw source_error(path, ErrorCode::invalid_argument, "{}; this looks like {}: {}", odd,
                        known.name, remedy);
   }
 }
@@ -429,7 +428,7 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
     }
     throw source_error(path, ErrorCode::not_found,
                        empty.empty() ? fmt::format("holds no folders; {}", expected)
-                                     : std::string("there are no pictures in it"));
+                                     : std::string("holds no pictures"));
   }
   const bool is_asked = std::ranges::any_of(wanted, [&full](const std::string& name) {
     return std::ranges::find(full, name) != full.end();
@@ -454,11 +453,11 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
   std::vector<fs::path> places = {path};
   for (const FolderSplit& split : layout.splits) {
     if (const std::string fields = pairs_among(split.path, split.classes); !fields.empty()) {
-      if (odd.empty()) odd = some_names(split.classes) + " hold files of the same names";
+      if (odd.empty()) odd = some_names(split.classes) + " hold files with the same names";
       remedy = fmt::format(
-          "; they look like pictures and what belongs to each: ffconvert pairs DST "
-          "--root '{}' {} takes pictures with masks, PNGs of one channel, and "
-          "ffkit.Writer in Python any others",
+          "; they look like pictures with other files for each picture. For masks (PNGs with "
+          "one channel), use ffconvert pairs DST --root '{}' {}; for other files, use "
+          "ffkit.Writer in Python",
           split.path.string(), fields);
     } else if (split.classes.size() == 1 && !holds_images(split.path / split.classes[0])) {
       remedy = fmt::format("; if the folders in '{0}' are the classes, give '{0}' as the source",
@@ -473,9 +472,9 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
   refuse_known(path, places, odd);
   throw source_error(
       path, ErrorCode::invalid_argument,
-      "{}{}; if the folders are its classes, name all of them with {} or {}; if a list has the "
-      "labels, give it with {}; ffkit.convert.from_torch() in Python converts any data set of "
-      "torchvision",
+      "{}{}. If the folders are the classes, name all of them with {} or {}. If a list has the "
+      "labels, give it with {}. For a data set of torchvision, use ffkit.convert.from_torch() in "
+      "Python",
       odd, remedy, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
       option_set("labels", "FILE"));
 }

@@ -73,8 +73,7 @@ class LabelReader {
     if (found_.empty()) refuse("has no names");
     if (num_denied_ > 0) {
       add_note(notes_, shown_place(file_),
-               "{} rows of confidence 0 name what pictures do not show; they give no labels",
-               num_denied_);
+               "{} rows have confidence 0, so their pictures do not get these labels", num_denied_);
     }
     return {.lines = std::move(found_), .classes = std::move(classes_)};
   }
@@ -156,7 +155,7 @@ class LabelReader {
     }
     for (size_t i = 1; i < rows.size(); ++i) {
       if (rows[i].size() == rows.front().size()) continue;
-      refuse(fmt::format("row {} has {} cells, and the first one {}", i + 1, rows[i].size(),
+      refuse(fmt::format("row {} has {} cells, but the first row has {}", i + 1, rows[i].size(),
                          rows.front().size()));
     }
     const bool has_header = is_header(rows.front());
@@ -202,8 +201,8 @@ class LabelReader {
     if (other == cells.end()) return true;
     if (std::ranges::any_of(cells, is_flag) && std::ranges::all_of(cells, is_near)) {
       refuse(
-          fmt::format("row {} has '{}' in the column '{}', whose other cells are 0 and 1, so "
-                      "it is not clear whether it is a class; write 0 or 1, or name the column "
+          fmt::format("row {} has '{}' in the column '{}', but its other cells are 0 and 1, so "
+                      "it is not clear if the column is a class; write 0 or 1, or name the column "
                       "of labels with {}",
                       other - cells.begin() + 2, printable((*other)[column]),
                       printable(rows.front()[column]), option_name("label_column")));
@@ -230,7 +229,7 @@ class LabelReader {
     for (const size_t i : columns) {
       classes_.emplace_back(trimmed(header[i]));
       if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
-        refuse(fmt::format("column {} needs the name of another class than '{}'", i + 1,
+        refuse(fmt::format("column {}: the class name '{}' is empty or appears twice", i + 1,
                            printable(classes_.back())));
       }
     }
@@ -301,7 +300,7 @@ class LabelReader {
         num_cells > 2 && !number_of(row[1]) && std::all_of(row.begin() + 2, row.end(), number_of);
     if (num_cells == 2 || has_box) return {0, 1};
     refuse(
-        fmt::format("has {} columns and no header that names those with the names and the labels; "
+        fmt::format("has {} columns, but no header that says which have the names and the labels; "
                     "give it a first line such as file_name,label",
                     num_cells));
   }
@@ -310,8 +309,8 @@ class LabelReader {
   std::pair<size_t, size_t> choose(const Cells& header) const {
     if (!columns_.has_split && std::ranges::find(header, "split", plain) != header.end()) {
       refuse(
-          fmt::format("has a column 'split', and a list is one split: write a list for each, or "
-                      "say which split all are, with {}",
+          fmt::format("has a column 'split', but one list is for one split; write a list for each "
+                      "split, or name one split for all rows with {}",
                       option_set("labels", "train=FILE")));
     }
     const std::optional<size_t> name =
@@ -344,7 +343,7 @@ class LabelReader {
   }
 
   [[noreturn]] void unknown(const Cells& header, const char* what, const char* option) const {
-    refuse(fmt::format("none of its columns is known to have the {}: '{}'; name it with {}", what,
+    refuse(fmt::format("the column with the {} is unknown; name one of '{}' with {}", what,
                        fmt::join(header, "', '"), option_name(option)));
   }
 
@@ -388,7 +387,7 @@ class LabelReader {
       if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
     }
     if (!columns_.is_multi && classes_.empty() && labels.size() > 1) {
-      refuse(fmt::format("row {}: '{}' has {} labels; {} takes several", number, printable(name),
+      refuse(fmt::format("row {}: '{}' has {} labels; use {} for several", number, printable(name),
                          labels.size(), option_name("multi_label")));
     }
     const auto [known, is_new] = position_.try_emplace(name, found_.size());
@@ -400,8 +399,8 @@ class LabelReader {
     if (before == labels) return;
     if (!columns_.is_multi) {
       refuse(
-          fmt::format("row {}: '{}' appears a second time, with another label; {} takes "
-                      "several",
+          fmt::format("row {}: '{}' appears a second time, with another label; use {} "
+                      "for several labels",
                       number, printable(name), option_name("multi_label")));
     }
     for (std::string& label : labels) {

@@ -67,14 +67,14 @@ std::vector<ListPlace> places_of(const ImageFolderOptions& options, const fs::pa
     }
     if (places.size() == before) {
       throw source_error(root / file, ErrorCode::not_found,
-                         "there is no such list, neither there nor in folders of splits");
+                         "there is no such list, neither here nor in the folders of splits");
     }
   }
   std::ranges::stable_sort(places, {}, &ListPlace::split);
   const auto same = std::ranges::adjacent_find(places, {}, &ListPlace::split);
   if (same != places.end()) {
     throw source_error(std::next(same)->file, ErrorCode::invalid_argument,
-                       "would be the split '{}', as '{}' is; name them: {}", same->split,
+                       "would be the split '{}', like '{}'; name the splits with {}", same->split,
                        same->file.string(), option_set("labels", "train=FILE,val=FILE"));
   }
   return places;
@@ -129,7 +129,7 @@ class Pictures {
       });
       if (found.size() != 1) {
         throw source_error(place.file, ErrorCode::invalid_argument,
-                           "'{}' may be one of several pictures; write their paths below the "
+                           "'{}' fits several pictures; write the paths of the pictures below the "
                            "source into the list",
                            printable(name));
       }
@@ -241,7 +241,7 @@ class LabelledSplits {
       if (&other != &line && other.labels == line.labels) continue;
       if (&other != &line) {
         throw source_error(place.file, ErrorCode::invalid_argument,
-                           "'{}' and '{}' name one picture, with other labels; leave one",
+                           "'{}' and '{}' name one picture, but have different labels; remove one",
                            printable(other.name), printable(line.name));
       }
       ImageEntry entry = pictures_.entry(*found);
@@ -274,7 +274,7 @@ class LabelledSplits {
                          "{}; add them, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
-    add_note(set_.notes, place.file.string(), "{}; left out", what);
+    add_note(set_.notes, place.file.string(), "{}; they are left out", what);
   }
 
   const ImageFolderOptions& options_;

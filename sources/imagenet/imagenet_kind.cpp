@@ -87,7 +87,7 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
     if (name.extension() != ".tar" || name.has_parent_path()) {
       throw source_error(path, ErrorCode::unsupported,
                          "member '{}' is not a class archive (n01440764.tar, ...); extract the "
-                         "archive to 'train' and convert that",
+                         "archive to 'train' and convert that folder",
                          archive.name);
     }
     found.wnids.push_back(name.stem().string());
@@ -239,9 +239,9 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool al
   }
   const ImageNetLabels::ValLabels val = labels.label_val(split.entries, split.path, allow_partial);
   if (val.num_missing > 0) {
-    add_note(found.notes, split.path.string(),
-             "{} of the {} pictures that have labels {} not there", val.num_missing,
-             val.num_missing + std::ssize(split.entries), val.num_missing == 1 ? "is" : "are");
+    add_note(found.notes, split.path.string(), "{} of the {} pictures that have labels {} missing",
+             val.num_missing, val.num_missing + std::ssize(split.entries),
+             val.num_missing == 1 ? "is" : "are");
   }
   return fmt::format("{} ({}, labels from {})", split.name, kind, val.origin);
 }
@@ -260,7 +260,7 @@ std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   const auto num_there = static_cast<size_t>(std::ranges::count(is_there, true));
   if (!found.wnids.empty() && num_there < num_classes) {
     add_note(notes, found.split.path.string(),
-             "pictures of {} of the {} classes; labels are positions among all of them", num_there,
+             "has pictures of {} of the {} classes; labels are numbers in the full list", num_there,
              num_classes);
   }
   return notes;
@@ -280,14 +280,14 @@ std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& 
   return archives;
 }
 
-// "only train pictures are there" when one of the two that training takes is missing.
+// "has only train pictures" when one of the two that training takes is missing.
 std::string missing_note(const std::vector<ImageNetSplitPlace>& splits, const fs::path& path) {
   const auto has = [&splits](const char* name) {
     return std::ranges::find(splits, name, &ImageNetSplitPlace::name) != splits.end();
   };
   if (has("train") == has("val")) return {};
-  return fmt::format("{}: only {} pictures are there; the data set will have no '{}'",
-                     path.string(), has("train") ? "train" : "val", has("train") ? "val" : "train");
+  return fmt::format("{}: has only {} pictures; the data set will have no '{}'", path.string(),
+                     has("train") ? "train" : "val", has("train") ? "val" : "train");
 }
 
 class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
@@ -296,8 +296,8 @@ class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
     table.add_names("splits", options_.splits, "Splits to convert, such as train or train,val")
         .set_default("all that are there");
     table.add("check-archives", options_.check_archives,
-              "First compares the MD5 sums of the archives with the official ones; reads all of "
-              "them");
+              "First compares the MD5 sums of the archives with the official sums; reads all "
+              "archives");
     table.add("allow-partial", options_.allow_partial,
               "Accepts missing validation pictures, and counts them");
   }
@@ -315,7 +315,7 @@ std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOption
   refuse_dangling_link(path);
   if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is not a folder; give the one that holds it"
+                       exists_at(path) ? "is not a folder; give the folder that holds it"
                                        : "there is no such folder");
   }
   ImageSet set{.kind = "imagenet", .path = canonical_place(path), .storage = options.images};

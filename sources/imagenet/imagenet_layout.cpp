@@ -50,7 +50,7 @@ fs::path find_split_folder(const fs::path& folder, const std::string& name) {
   std::ranges::sort(called);
   if (called.size() > 1) {
     throw source_error(folder, ErrorCode::invalid_argument,
-                       "'{}' and '{}' are both the split '{}'; leave one",
+                       "'{}' and '{}' are both the split '{}'; remove one of them",
                        called[0].filename().string(), called[1].filename().string(), name);
   }
   return called.empty() ? fs::path() : called.front();
@@ -61,7 +61,7 @@ std::optional<ImageNetSplitPlace> find_split(const fs::path& folder, const std::
   const fs::path split_folder = find_split_folder(folder, name);
   if (archives.size() > 1) {
     throw source_error(folder, ErrorCode::invalid_argument,
-                       "holds {} and {}, which are both the {} split; leave one",
+                       "holds {} and {}, which are both the {} split; remove one of them",
                        archives[0].filename().string(), archives[1].filename().string(), name);
   }
   if (!archives.empty()) {
@@ -115,8 +115,8 @@ ImageNetLayout find_all(const fs::path& path) {
   }
   throw source_error(path, ErrorCode::not_found,
                      "holds neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a "
-                     "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; other folders of "
-                     "classes are converted by 'ffconvert folder'");
+                     "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; to convert other "
+                     "folders of classes, use 'ffconvert folder'");
 }
 
 // clang-format off
@@ -130,16 +130,16 @@ constexpr std::array kImageNetSums = {
 std::string check_archive(const fs::path& path, std::span<const ArchiveSum> sums) {
   const auto sum = std::ranges::find(sums, path.filename().string(), &ArchiveSum::name);
   if (sum == sums.end()) {
-    return fmt::format("{}: not checked, since no MD5 sum is known for it", path.string());
+    return fmt::format("{}: not checked, because ffkit does not know its MD5 sum", path.string());
   }
   const std::string found = md5_of(InputFile(path));
   if (found != sum->md5) {
     throw source_error(path, ErrorCode::corrupt,
-                       "its MD5 sum is {}, but that of the official archive is {}; download it "
+                       "its MD5 sum is {}, but the official archive has {}; download it "
                        "again, or leave out {} to convert it as it is",
                        found, sum->md5, option_name("check_archives"));
   }
-  return fmt::format("{}: is the official archive by its MD5 sum", path.string());
+  return fmt::format("{}: has the MD5 sum of the official archive", path.string());
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
   for (const std::string& name : wanted) {
     if (std::ranges::find(kImageNetSplits, name) == kImageNetSplits.end()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "'{}' is not a split of ImageNet; there are train, val and test", name);
+                     "'{}' is not a split of ImageNet; the splits are train, val and test", name);
     }
   }
   ImageNetLayout layout = find_all(path);

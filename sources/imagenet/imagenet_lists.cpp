@@ -53,7 +53,7 @@ constexpr size_t kMaxQuoted = 40;  // of a line, in messages
 
 [[noreturn]] void bad_line(const std::string& origin, int64_t number, std::string_view line,
                            const std::string& what) {
-  throw source_error(origin, ErrorCode::corrupt, "line {}: '{}' {}; download it from Kaggle again",
+  throw source_error(origin, ErrorCode::corrupt, "line {}: '{}' {}; get the file from Kaggle again",
                      number, line.substr(0, kMaxQuoted), what);
 }
 
@@ -100,7 +100,7 @@ void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t
                          entry.id, what);
     };
     if (number == 0) {
-      refuse("is not named ILSVRC2012_val_ and 8 digits, which the devkit's labels need");
+      refuse("is not named ILSVRC2012_val_ and 8 digits, as the labels of the devkit need");
     }
     if (number > labels.size()) {
       refuse(fmt::format("has a number beyond the {} labels of the devkit", labels.size()));
@@ -156,7 +156,7 @@ Synsets parse_synset_mapping(std::string_view text, const std::string& origin) {
     const std::string_view wnid = line.substr(0, line.find(' '));
     const std::string_view words = line.substr(std::min(wnid.size() + 1, line.size()));
     if (!is_wnid(wnid) || words.empty()) {
-      bad_line(origin, number, line, "is not a wnid with its words (n01440764 tench, Tinca tinca)");
+      bad_line(origin, number, line, "is not a wnid and its words (n01440764 tench, Tinca tinca)");
     }
     classes.push_back({wnid, words});
   });
@@ -188,7 +188,7 @@ std::map<std::string, int64_t> parse_val_solution(std::string_view text, const S
     }
     const size_t comma = line.find(',');
     if (comma == 0 || comma == std::string_view::npos) {
-      bad_line(origin, number, line, "is not a picture, a comma, and its boxes");
+      bad_line(origin, number, line, "is not a picture, a comma and boxes");
     }
     std::string_view boxes = line.substr(comma + 1);
     const std::string wnid(take_word(boxes));
@@ -202,7 +202,7 @@ std::map<std::string, int64_t> parse_val_solution(std::string_view text, const S
       if (is_class && word != wnid) bad_line(origin, number, line, "has boxes of two classes");
     }
     if (!labels.emplace(line.substr(0, comma), label).second) {
-      bad_line(origin, number, line, "names a picture for the second time");
+      bad_line(origin, number, line, "names a picture a second time");
     }
   });
   if (!has_heading) {
@@ -248,9 +248,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
     for (ImageEntry& entry : entries) {
       const auto label = labels.find(fs::path(entry.id).stem().string());
       if (label == labels.end()) {
-        throw source_error(where, ErrorCode::not_found,
-                           "'{}' is not in {}; is it a validation picture?", entry.id,
-                           kValSolution);
+        throw source_error(where, ErrorCode::not_found, "'{}' is not in {}, so remove this picture",
+                           entry.id, kValSolution);
       }
       entry.label = label->second;
     }
@@ -258,7 +257,7 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   }
   if (!devkit_) {
     throw source_error(where, ErrorCode::not_found,
-                       "the labels of the validation pictures are missing: leave the pictures out "
+                       "the labels of the validation pictures are missing; leave the pictures out "
                        "with {}, use Kaggle's {}, or put {} beside it",
                        option_set("splits", "train"), kValSolution, kDevkitArchive);
   }
@@ -266,8 +265,8 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   const int64_t num_missing = std::ssize(devkit_->val_labels) - std::ssize(entries);
   if (num_missing > 0 && !allow_partial) {
     throw source_error(where, ErrorCode::invalid_argument,
-                       "holds {} pictures, but the devkit has labels for {}: get the others, or "
-                       "take the existing files with {}",
+                       "holds {} pictures, but the devkit has labels for {}; get the others, or "
+                       "use the existing files with {}",
                        entries.size(), devkit_->val_labels.size(), option_on("allow_partial"));
   }
   return {"the devkit", num_missing};

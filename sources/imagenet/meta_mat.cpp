@@ -132,7 +132,7 @@ std::vector<std::byte> expand(MatBytes data, const std::string& origin) {
   inflateEnd(&stream);
   if (out.size() > kMaxExpandedBytes) {
     throw source_error(origin, ErrorCode::unsupported,
-                       "expands to more than the {} bytes it may have", kMaxExpandedBytes);
+                       "has more than {} bytes after decompression, the limit", kMaxExpandedBytes);
   }
   if (status != Z_STREAM_END) throw Damaged{"has damaged compressed data"};
   return out;
@@ -317,7 +317,7 @@ MatTable read_mat_table(MatBytes bytes, const std::string& name, const std::stri
 
 [[noreturn]] void bad_meta(const std::string& origin, const std::string& message) {
   throw source_error(origin, ErrorCode::corrupt,
-                     "{}; is it ILSVRC2012's meta.mat? Get the devkit again", message);
+                     "{}; give the meta.mat of ILSVRC2012, or get the devkit again", message);
 }
 
 class SynsetTable {

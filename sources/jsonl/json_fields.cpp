@@ -180,7 +180,7 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
                     (is_array && found == JsonKind::empty);
   if (!fits) {
-    throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; all must be alike",
+    throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; use one type",
                    name_of(kJsonKindNames, found), name_of(kJsonKindNames, field.kind));
   }
   dom::parser parser;

@@ -153,7 +153,7 @@ class Jsonl : public ListedSource {
     info.num_samples = std::ssize(split.lines);
     if (split.lines.empty()) {
       throw NoSamples(source_error(split.files.paths().front(), ErrorCode::not_found,
-                                   "split '{}': there are no lines in it", listed.name));
+                                   "split '{}' has no lines", listed.name));
     }
     note_texts(listed.name, split.files, num_marks, notes_);
     infos_.push_back(std::move(info));
@@ -211,8 +211,8 @@ class Jsonl : public ListedSource {
       fields_[field].kind = all.settled();
       if (fields_[field].is_known()) continue;
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "'{}' is null or empty in all lines{}, so its type is not known; put a "
-                         "value into one, or leave it out",
+                         "'{}' is null or empty in all lines{}, so its type is unknown; write a "
+                         "value into one line, or remove it",
                          fields_[field].name,
                          options_.group == nullptr ? "" : " of the first files");
     }
@@ -293,8 +293,8 @@ class Jsonl : public ListedSource {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has {} bytes, but a line may have at most {}; cut it into several, or raise "
-                     "the limit with {}",
+                     "has {} bytes, but a line may have at most {}; cut it into several lines, or "
+                     "raise the limit with {}",
                      range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
     }
     const auto length = static_cast<size_t>(range.num_bytes);

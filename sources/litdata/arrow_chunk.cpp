@@ -107,7 +107,7 @@ std::string values_of(const ArrowNode& node) {
                                             {ArrowKind::structure, "lists or dictionaries"}};
   const std::string_view name = name_of(kWords, node.kind);
   if (name != "unknown") return std::string(name);
-  return fmt::format("Arrow's type '{}', which no field holds", printable(node.format));
+  return fmt::format("the Arrow type '{}', which no field can hold", printable(node.format));
 }
 
 // Writes values as JSON, as those of the format "json" are written.
@@ -161,8 +161,8 @@ class TableJson {
         return;
       default:
         throw error_of(ErrorCode::unsupported,
-                       "has {} in a list or dictionary, which JSON cannot "
-                       "hold; write them beside it",
+                       "has {} in a list or dictionary, but JSON cannot "
+                       "hold them; write them outside the list or dictionary",
                        values_of(node));
     }
   }
@@ -181,8 +181,7 @@ double real_of(const ArrowNode& node, const ArrowArray& array, int64_t index) {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (whole > kExact || whole < -kExact) {
     throw error_of(ErrorCode::unsupported,
-                   "is {}, and real numbers, as other samples have them, hold no such whole number",
-                   whole);
+                   "is {}, but other samples have real numbers, which cannot hold it", whole);
   }
   return static_cast<double>(whole);
 }
@@ -218,7 +217,7 @@ int64_t arrow_integer(const ArrowNode& node, const ArrowArray& array, int64_t in
     case 'L': {
       const auto value = number_at<uint64_t>(array, index);
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        throw error_of(ErrorCode::unsupported, "{} is more than 64 bits with a sign hold", value);
+        throw error_of(ErrorCode::unsupported, "{} does not fit in a signed 64-bit integer", value);
       }
       return static_cast<int64_t>(value);
     }
@@ -269,7 +268,7 @@ std::optional<FileRange> find_arrow_table(int64_t num_bytes, const ReadBytes& re
   const int64_t before = num_bytes - kFooterBytes;
   if (table_bytes == 0 || table_bytes > before) {
     throw error_of(ErrorCode::corrupt,
-                   "ends in an Arrow table of {} bytes, but has only {} bytes there; copy it again",
+                   "ends in an Arrow table of {} bytes, expected 1 to {} bytes; copy it again",
                    table_bytes, before);
   }
   return FileRange{.offset = before - table_bytes, .num_bytes = table_bytes};

@@ -144,7 +144,7 @@ LitDataFormat parse_litdata_format(const std::string& name) {
   for (const char* file : {"file", "video", "audio", "mesh", "pdf", "nifti", "tifffile", "tiff"}) {
     if (base != file) continue;
     LitDataFormat format = plain(FieldType::bytes);
-    format.note = "holds files of a kind that is not decoded here; they are stored as bytes";
+    format.note = "holds files that ffkit does not decode; they are stored as bytes";
     return format;
   }
   if (base == "tensor") return array(LitDataKind::tensor);
@@ -283,8 +283,8 @@ std::span<const std::byte> inflate_sample(std::span<const std::byte> row, int64_
     }
     if (out.size() == max_bytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has more than {} bytes after decompression, the limit of a sample; take it "
-                     "away, or raise the limit with {}",
+                     "has more than {} bytes after decompression, the limit of a sample; remove "
+                     "it, or raise the limit with {}",
                      max_bytes, option_name("max_sample_bytes"));
     }
     out.resize(std::min(max_bytes, 2 * out.size()));

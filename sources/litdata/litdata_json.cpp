@@ -94,7 +94,7 @@ class NestedReader {
   uint32_t count(uint64_t bytes_each) {
     const auto count = from_.number<uint32_t>();
     if (count * bytes_each > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it claims {} items", count);
+      throw error_of(ErrorCode::corrupt, "is cut short: it should have {} items", count);
     }
     return count;
   }
@@ -177,7 +177,7 @@ class NestedReader {
     keys.reserve(num_keys);
     while (keys.size() < num_keys) keys.push_back(take_text());
     if (num_keys == 0 || uint64_t{num_rows} * num_keys > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it claims {} items", num_rows);
+      throw error_of(ErrorCode::corrupt, "is cut short: it should have {} items", num_rows);
     }
     add_list(num_rows, [&](uint32_t) {
       if (out_.size() > kMaxJsonBytes) {

@@ -47,7 +47,7 @@ class LitDataRows final : public IndexedRows {
     }
     set_columns(options);
     if (config_->are_tokens) {
-      note("written for a TokensLoader; samples are as long as they were written, and no blocks");
+      note("was written for a TokensLoader; samples keep their length and are not cut into blocks");
     }
   }
 
@@ -250,7 +250,7 @@ class LitDataRows final : public IndexedRows {
       if (is_same) return;
       format = {.refusal =
                     found.refusal.empty()
-                        ? fmt::format("has the format '{}' by index.json, and '{}' in chunks "
+                        ? fmt::format("has the format '{}' in index.json, but '{}' in chunks "
                                       "that are Arrow tables",
                                       of_index, found.format)
                         : found.refusal};
@@ -278,8 +278,8 @@ class LitDataRows final : public IndexedRows {
     LitDataConfig config = read_litdata_config(index.root().at("config"));
     if (config_ && config != *config_) {
       throw index.root().error(ErrorCode::unsupported,
-                               "has other formats, names or compression than that of the first "
-                               "split; convert the folders one by one");
+                               "has other formats, names or compression than the index of the "
+                               "first split; convert the folders one by one");
     }
     config_ = std::move(config);
     std::vector<IndexedFile> files;
@@ -413,7 +413,7 @@ class LitDataRows final : public IndexedRows {
     const std::optional<DType> dtype = dtype_of_array(format.kind, StoredBytes(cell));
     if (dtype != format.field.dtype) {
       throw error_of(ErrorCode::unsupported,
-                     "is an array of {}, and those before are of {}; convert them to one type",
+                     "is an array of {}, but earlier arrays have {}; convert them to one type",
                      dtype ? to_string(*dtype) : "another type", to_string(format.field.dtype));
     }
     StoredBytes from(cell);
@@ -422,8 +422,7 @@ class LitDataRows final : public IndexedRows {
     const uint32_t num_axes = next();
     constexpr uint32_t kMaxAxes = 64;  // NumPy's and torch's limit
     if (num_axes > kMaxAxes) {
-      throw error_of(ErrorCode::corrupt, "is an array of {} axes, more than there can be",
-                     num_axes);
+      throw error_of(ErrorCode::corrupt, "is an array with {} axes, more than possible", num_axes);
     }
     std::vector<int64_t> shape(num_axes);
     for (int64_t& side : shape) side = next();

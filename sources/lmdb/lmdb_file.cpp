@@ -88,14 +88,14 @@ class LmdbReader {
     if (found == databases_.end()) {
       throw source_error(
           path_, ErrorCode::not_found, "has no database '{}'; it has {}", printable(database),
-          databases_.empty() ? std::string("no named ones")
+          databases_.empty() ? std::string("no named databases")
                              : fmt::format("'{}'", fmt::join(database_names(), "', '")));
     }
     const LmdbTree tree = found->second;
     databases_.clear();
     listing_.entries.clear();
     walk(tree);
-    if (!databases_.empty()) throw damaged(tree.root, "holds databases in a named one");
+    if (!databases_.empty()) throw damaged(tree.root, "holds databases inside a named database");
     listing_.database = database;
     listing_.has_integer_keys = (tree.flags & kIntegerKeys) != 0;
     return std::move(listing_);
@@ -127,8 +127,8 @@ class LmdbReader {
     const auto version = load_le<uint32_t>(head.data() + kLmdbPageHeader + 4);
     if (version != kLmdbVersion) {
       throw source_error(path_, ErrorCode::unsupported,
-                         "is an LMDB file of version {}, and version {} is read; copy it with "
-                         "mdb_dump and mdb_load of LMDB 0.9",
+                         "is an LMDB file of version {}, but ffkit reads version {}; copy it "
+                         "with mdb_dump and mdb_load of LMDB 0.9",
                          version, kLmdbVersion);
     }
     constexpr size_t kTrees = kLmdbPageHeader + 24;
@@ -136,7 +136,7 @@ class LmdbReader {
     constexpr size_t kLeastPage = 512;
     constexpr size_t kMostPage = 65536;  // offsets in a page have 16 bits
     if (!std::has_single_bit(page_bytes_) || page_bytes_ < kLeastPage || page_bytes_ > kMostPage) {
-      throw damaged(0, "has an impossible size of pages");
+      throw damaged(0, "has an impossible page size");
     }
     std::optional<LmdbTree> newest;
     uint64_t newest_transaction = 0;
@@ -163,10 +163,9 @@ class LmdbReader {
     constexpr size_t kHeaderOf32Bits = 12;
     if (start.size() >= kHeaderOf32Bits + 4 &&
         load_le<uint32_t>(start.data() + kHeaderOf32Bits) == kLmdbMagic) {
-      return source_error(
-          path_, ErrorCode::unsupported,
-          "is an LMDB file of a machine of 32 bits; copy it with mdb_dump there and "
-          "mdb_load here");
+      return source_error(path_, ErrorCode::unsupported,
+                          "is an LMDB file of a 32-bit machine; copy it with mdb_dump there and "
+                          "mdb_load here");
     }
     if (start.size() >= kLmdbPageHeader + 4 &&
         load_le<uint32_t>(start.data() + kLmdbPageHeader) == __builtin_bswap32(kLmdbMagic)) {
@@ -205,11 +204,11 @@ class LmdbReader {
           "is cut short: it has {} pages, but its tree uses page {}; get the file again",
           is_read_.size(), number);
     }
-    if (is_read_[number]) throw damaged(number, "is twice in the tree");
+    if (is_read_[number]) throw damaged(number, "appears twice in the tree");
     is_read_[number] = true;
     std::vector<std::byte> page(page_bytes_);
     read_(static_cast<int64_t>(number * page_bytes_), page);
-    if (load_le<uint64_t>(page.data()) != number) throw damaged(number, "has another number");
+    if (load_le<uint64_t>(page.data()) != number) throw damaged(number, "has a wrong page number");
     const auto flags = load_le<uint16_t>(page.data() + 10);
     const auto lower = load_le<uint16_t>(page.data() + 12);
     const bool is_branch = (flags & kBranchPage) != 0;
@@ -217,13 +216,13 @@ class LmdbReader {
       throw damaged(number, "is neither a branch nor a leaf");
     }
     if (lower < kLmdbPageHeader || lower > page_bytes_) {
-      throw damaged(number, "has more nodes than fit in");
+      throw damaged(number, "has more nodes than fit into it");
     }
     const size_t num_nodes = (lower - kLmdbPageHeader) / sizeof(uint16_t);
     for (size_t i = 0; i < num_nodes; ++i) {
       const size_t at = load_le<uint16_t>(page.data() + kLmdbPageHeader + i * sizeof(uint16_t));
       if (at < lower || at + kLmdbNodeHeader > page_bytes_) {
-        throw damaged(number, "has a node outside of it");
+        throw damaged(number, "has a node outside the page");
       }
       if (is_branch) {
         walk_page(branch_child(page.data() + at), depth + 1);
@@ -246,13 +245,13 @@ class LmdbReader {
     const bool is_big = (flags & kBigValue) != 0;
     const uint64_t in_page = is_big ? sizeof(uint64_t) : num_bytes;
     if (value_at > page.size() || in_page > page.size() - value_at) {
-      throw damaged(number, "has a node that does not fit in");
+      throw damaged(number, "has a node that does not fit into it");
     }
     std::string key(reinterpret_cast<const char*>(node) + kLmdbNodeHeader, key_bytes);
     if ((flags & kSeveralValues) != 0) {
       throw source_error(path_, ErrorCode::unsupported,
-                         "has several values of the key '{}' (MDB_DUPSORT); copy them to keys of "
-                         "their own",
+                         "has several values for the key '{}' (MDB_DUPSORT); copy each value to "
+                         "its own key",
                          printable(key));
     }
     if ((flags & kSubDatabase) != 0) {
@@ -270,7 +269,7 @@ class LmdbReader {
   // is cut is told when it is.
   int64_t overflow_offset(uint64_t number, uint64_t first) const {
     constexpr uint64_t kMostPages = uint64_t{1} << 40;
-    if (first < 2 || first > kMostPages) throw damaged(number, "refers to a page that cannot be");
+    if (first < 2 || first > kMostPages) throw damaged(number, "refers to an impossible page");
     return static_cast<int64_t>(first * page_bytes_ + kLmdbPageHeader);
   }
 
@@ -368,7 +367,7 @@ std::vector<LmdbPlace> find_lmdb_files(const fs::path& path) {
   const std::vector<NamedLmdb> found = lmdb_files_at(path);
   if (found.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "holds no LMDB, neither data.mdb nor folders with one nor .mdb files");
+                       "holds no LMDB: no data.mdb, no folder with data.mdb, no .mdb file");
   }
   const bool tell = std::ranges::any_of(
       found, [](const NamedLmdb& one) { return !split_in_name(one.stem).empty(); });

@@ -120,8 +120,8 @@ class LmdbRows final : public FileRows {
         num_files, [&](size_t i) { rows[i] = list_file(split, i, database, databases[i]); });
     for (size_t i = 0; i < num_files; ++i) {
       if (databases[i].empty() || !database.empty()) continue;
-      add_note(notes_, files(split).paths()[i].string(),
-               "its named database '{}' is taken, the only one", printable(databases[i]));
+      add_note(notes_, files(split).paths()[i].string(), "its only named database, '{}', is used",
+               printable(databases[i]));
     }
     return rows;
   }
@@ -193,15 +193,15 @@ class LmdbRows final : public FileRows {
           {.field = {members_->others[i], are_texts[i] ? FieldType::string : FieldType::bytes}});
     }
     columns_.push_back({.field = {"id", FieldType::string}});
-    note("entries with the same number are one sample: '{}' of pictures, and '{}'",
+    note("entries with the same number are one sample, with the fields '{}' (picture) and '{}'",
          members_->picture, fmt::join(members_->others, "', '"));
     if (num_alone > 0) {
-      note("{} sample{} not all of '{}', and null there", num_alone,
-           num_alone == 1 ? " has" : "s have", fmt::join(members_->others, "', '"));
+      note("{} sample{} not have all of '{}'; the missing ones are null", num_alone,
+           num_alone == 1 ? " does" : "s do", fmt::join(members_->others, "', '"));
     }
     if (num_lost > 0) {
-      note("{} sample{} no picture, and {} bad", num_lost, num_lost == 1 ? " has" : "s have",
-           num_lost == 1 ? "is" : "are");
+      note("{} sample{} no picture, so {} bad", num_lost, num_lost == 1 ? " has" : "s have",
+           num_lost == 1 ? "it is" : "they are");
     }
   }
 
@@ -229,7 +229,7 @@ class LmdbRows final : public FileRows {
       if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) continue;
       if (text == std::to_string(num_there)) continue;
       add_note(notes_, files(split).paths()[file].string(),
-               "'{}' says {}, and {} samples are there", printable(row.id), text, num_there);
+               "'{}' says {}, but there are {} samples", printable(row.id), text, num_there);
     }
   }
 
@@ -369,8 +369,8 @@ class LmdbRows final : public FileRows {
     classes_.assign(names.begin(), names.end());
     columns_.push_back(
         {.field = {"label", FieldType::scalar, DType::i64}, .class_names = classes_});
-    note("the classes are those in the folders' names, as of LSUN: {}{}", fmt::join(classes_, ", "),
-         has_unlabelled ? "; the label of others in 'test' is -1" : "");
+    note("the classes are in the names of the folders, as in LSUN: {}{}", fmt::join(classes_, ", "),
+         has_unlabelled ? "; other pictures in 'test' have the label -1" : "");
   }
 
   void add_labels(const LmdbRowsOfFiles& rows,
@@ -386,28 +386,28 @@ class LmdbRows final : public FileRows {
   }
 
   void note_left_out() {
-    note("the values are taken as {}", value_ == LmdbValue::picture ? "pictures"
-                                       : value_ == LmdbValue::datum ? "Datum messages of Caffe"
-                                       : value_ == LmdbValue::text  ? "texts"
-                                                                    : "bytes");
+    note("the values are read as {}", value_ == LmdbValue::picture ? "pictures"
+                                      : value_ == LmdbValue::datum ? "Datum messages of Caffe"
+                                      : value_ == LmdbValue::text  ? "texts"
+                                                                   : "bytes");
     if (is_guessed_bytes_) {
       notes_.back() += fmt::format(
-          ", for they are neither pictures nor Datum messages; {} takes "
-          "texts",
+          ", because they are neither pictures nor Datum messages; for texts, "
+          "use {}",
           option_set("value", "text"));
     }
     if (num_raw_ > 0) {
       note(
-          "{} picture{} pixels, and stored without a loss: three planes as PPM, in the order {}, "
+          "{} picture{} stored without loss: three planes as PPM, in the order {}, "
           "one plane as PNG",
-          num_raw_, num_raw_ == 1 ? " is" : "s are",
+          num_raw_, num_raw_ == 1 ? " has raw pixels and is" : "s have raw pixels and are",
           plane_order_ == PlaneOrder::bgr
-              ? fmt::format("blue, green, red, as convert_imageset writes them ({} says otherwise)",
+              ? fmt::format("blue, green, red, as convert_imageset writes them (if not, use {})",
                             option_name("rgb"))
               : std::string("red, green, blue"));
     }
     if (!left_out_.empty()) {
-      note("entries that tell of the others are left out: '{}'", fmt::join(left_out_, "', '"));
+      note("entries that only describe others are left out: '{}'", fmt::join(left_out_, "', '"));
     }
     if (num_others_ == 0) return;
     note("{} other value{} a bad sample: '{}'{}", num_others_,

@@ -235,7 +235,7 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
                 "is not a Datum of Caffe, or its shape does not match its numbers");
   }
   if (content_of(*datum) != content) {
-    throw error_of(ErrorCode::corrupt, "is a Datum of {}, and the others are of {}",
+    throw error_of(ErrorCode::corrupt, "is a Datum of {}, but the others are of {}",
                    content_of(*datum) == LmdbContent::datum_picture ? "a picture" : "an array",
                    content == LmdbContent::datum_picture ? "pictures" : "other arrays");
   }

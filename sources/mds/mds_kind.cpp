@@ -125,8 +125,8 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
   }
   if (name == "pkl") {
     return refused_encoding(
-        "has the encoding 'pkl': it holds pickled Python objects, which run programs when they are "
-        "read");
+        "has the encoding 'pkl': it contains pickled Python objects, which can run programs when "
+        "they are read");
   }
   return refused_encoding(
       fmt::format("has the encoding '{}', which MosaicML Streaming does not define", name));
@@ -136,7 +136,7 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
 DType mds_array_dtype(uint8_t number) {
   const auto* const found = std::ranges::find(kNumberTypes, number, &NumberType::number);
   if (found != std::end(kNumberTypes)) return found->dtype;
-  throw error_of(ErrorCode::corrupt, "is an array of the unknown type {}", number);
+  throw error_of(ErrorCode::corrupt, "is an array with the unknown type number {}", number);
 }
 
 struct MdsColumn {
@@ -171,7 +171,7 @@ std::vector<MdsColumn> columns_of(const IndexValue& shard) {
   const auto sizes = shard.at("column_sizes").list();
   if (names.size() != encodings.size() || names.size() != sizes.size()) {
     throw shard.error(ErrorCode::corrupt,
-                      fmt::format("has {} names of columns, {} encodings and {} sizes; write the "
+                      fmt::format("has {} column names, but {} encodings and {} sizes; write the "
                                   "index again",
                                   names.size(), encodings.size(), sizes.size()));
   }
@@ -198,8 +198,8 @@ void require_shard(const IndexValue& shard) {
   if (version != 2 || format != "mds") {
     throw shard.error(
         ErrorCode::unsupported,
-        fmt::format("is of the format '{}', version {}; ffkit reads mds, version 2, so write it "
-                    "with a newer MosaicML Streaming, or with its MDSWriter",
+        fmt::format("has the format '{}', version {}, but ffkit reads only mds, version 2; write "
+                    "it with a newer MosaicML Streaming, or with its MDSWriter",
                     format, version));
   }
 }
@@ -218,8 +218,8 @@ IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
   const std::string name = compression.substr(0, compression.find(':'));
   if (name != "zstd" && name != "gz" && name != "bz2") {
     file.refused_compression = fmt::format(
-        "is compressed by '{}', which ffkit cannot read; read the folder once with MosaicML's "
-        "StreamingDataset(local=...), which leaves decompressed shards there",
+        "is compressed with '{}', which ffkit cannot read; read the folder once with MosaicML's "
+        "StreamingDataset(local=...) to get decompressed shards",
         name);
   }
   return file;
@@ -270,8 +270,8 @@ class MdsRows final : public IndexedRows {
       has_columns_ = true;
       if (columns != mds_columns_) {
         throw shard.error(ErrorCode::unsupported,
-                          "has other columns than the first shard; convert the folders with equal "
-                          "columns one by one");
+                          "has other columns than the first shard; convert folders with different "
+                          "columns separately");
       }
       if (!is_taken(file, taken)) continue;
       for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
@@ -292,14 +292,14 @@ class MdsRows final : public IndexedRows {
       note("hashes in index.json were compared: {}", fmt::join(checked, ", "));
     }
     if (!others.empty()) {
-      note("hashes in index.json are not checked: {}; sizes and tables of samples are{}",
+      note("hashes in index.json are not checked: {}; sizes and sample tables are checked{}",
            fmt::join(others, ", "),
            are_checked ? ""
-                       : fmt::format(" ({} reads all shards to compare them)",
+                       : fmt::format(" ({} also compares the hashes, but reads all shards)",
                                      option_name("check_hashes")));
     }
     if (are_checked && num_hashes_.empty()) {
-      note("there are no hashes in index.json to compare");
+      note("index.json has no hashes to compare");
     }
   }
 
@@ -321,8 +321,8 @@ class MdsRows final : public IndexedRows {
       if (encoding.kind == MdsKind::array && !encoding.dtype) {
         encoding.field.dtype = first_dtype(i, options);
         note(
-            "the column '{}' does not name the type of its arrays; they are {}, as in the first "
-            "sample",
+            "the column '{}' does not name the type of its arrays; ffkit uses {}, the type in the "
+            "first sample",
             mds_columns_[i].name, to_string(encoding.field.dtype));
       }
       if (encoding.kind == MdsKind::pillow || encoding.kind == MdsKind::pillow_list) {
@@ -421,7 +421,7 @@ class MdsRows final : public IndexedRows {
     const DType dtype = encoding.dtype ? *encoding.dtype : mds_array_dtype(from.number<uint8_t>());
     if (dtype != encoding.field.dtype) {
       throw error_of(ErrorCode::unsupported,
-                     "is an array of {}, and those before are of {}; convert them to one type",
+                     "is an array of {}, but those before it are of {}; convert all to one type",
                      to_string(dtype), to_string(encoding.field.dtype));
     }
     if (encoding.shape) return stored_tensor(dtype, *encoding.shape, from.rest());
@@ -443,7 +443,7 @@ class MdsKindOptions final : public KindOptions<RowOptions, open_mds, mds_files>
  public:
   void describe(OptionTable& table) override {
     table.add("check-hashes", options_.check_hashes,
-              "First compares the shards with the hashes in index.json; reads all of them");
+              "Compares all shards with the hashes in index.json before the conversion");
     KindOptions::describe(table);
   }
 };
@@ -468,7 +468,7 @@ FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
     all.splits.push_back(listed_files(folder, files, all.notes));
     if (all.splits.back().files.empty()) {
       throw source_error(index.path(), ErrorCode::not_found,
-                         "lists no samples; give a folder that has some");
+                         "lists no samples; give a folder with samples");
     }
   }
   return all;
@@ -477,8 +477,8 @@ FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
 SourceKind mds_kind() {
   return {.name = "mds",
           .description =
-              "MDS shards of MosaicML Streaming: a folder with index.json, or one of "
-              "such folders",
+              "MDS shards of MosaicML Streaming: a folder with index.json, or a folder of such "
+              "folders",
           .example = "/data/imagenet-mds /fast/imagenet",
           .options = make_source_options<MdsKindOptions>,
           .pictures = PictureUse::store,

@@ -83,8 +83,8 @@ class MemberReader {
 
   [[noreturn]] void fail(std::string_view wanted) const {
     const std::string found = at_ < text_.size()
-                                  ? fmt::format("'{}' is there", printable(text_.substr(at_, 1)))
-                                  : "it ends";
+                                  ? fmt::format("found '{}'", printable(text_.substr(at_, 1)))
+                                  : "the text ends";
     throw error_of(ErrorCode::corrupt, "is not valid JSON: expected {} at byte {}, but {}", wanted,
                    at_ + 1, found);
   }
@@ -127,7 +127,7 @@ class MemberReader {
       if (open.size() > kMaxMemberDepth) {
         throw error_of(
             ErrorCode::corrupt,
-            "is not valid JSON that can be read: it has more than {} brackets within each other",
+            "has more than {} levels of nested brackets, which is more than ffkit can read",
             kMaxMemberDepth);
       }
     } while (!open.empty());
@@ -213,12 +213,12 @@ class MemberReader {
       uint64_t natural = 0;
       if (std::from_chars(number.data(), end, integer).ec != std::errc{} &&
           std::from_chars(number.data(), end, natural).ec != std::errc{}) {
-        note(fmt::format("{} {}, which 64 bits cannot hold", verb, told));
+        note(fmt::format("{} {}, which does not fit into 64 bits", verb, told));
       }
     } else {
       // Not from_chars(), which does not tell too large from too small; the latter is 0.
       if (std::isinf(std::strtod(std::string(number).c_str(), nullptr))) {
-        note(fmt::format("{} {}, which is beyond the range of f64", verb, told));
+        note(fmt::format("{} {}, which is outside the range of f64", verb, told));
       }
     }
   }
@@ -236,7 +236,7 @@ class MemberReader {
     while (true) {
       const int c = peek();
       if (c < 0) fail("a quotation mark");
-      if (c < 0x20) fail("a character that is not a control character");
+      if (c < 0x20) fail("no control character");
       if (c == '"') break;
       if (c == '\\') {
         pass_escape(out);
@@ -273,7 +273,7 @@ class MemberReader {
       return;
     }
     const size_t name = at_ < text_.size() ? kNames.find(text_[at_]) : std::string_view::npos;
-    if (name == std::string_view::npos) fail("the name of an escape");
+    if (name == std::string_view::npos) fail("a valid escape sequence");
     if (out != nullptr) *out += kValues[name];
     ++at_;
   }

@@ -22,7 +22,7 @@ namespace ffkit {
 inline std::string json_excerpt(simdjson::dom::element value) {
   constexpr size_t kMaxBytes = 60;
   // parse_as_python() takes NaN and infinities for null.
-  if (value.is_null()) return "null, or NaN or an infinity,";
+  if (value.is_null()) return "null (or NaN or infinity)";
   std::string text = simdjson::minify(value);
   if (text.size() > kMaxBytes) text.replace(kMaxBytes, std::string::npos, "...");
   return text;
@@ -39,7 +39,7 @@ T json_number(simdjson::dom::element value) {
     }
     // It would become an infinity.
     if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
-      throw error_of(ErrorCode::invalid_argument, "{} is beyond the range of f{}", number,
+      throw error_of(ErrorCode::invalid_argument, "{} is outside the range of f{}", number,
                      8 * sizeof(T));
     }
     return static_cast<T>(number);

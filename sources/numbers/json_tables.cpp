@@ -31,7 +31,7 @@ const char* json_type_name(dom::element value) {
     case dom::element_type::STRING:
       return "a text";
     case dom::element_type::BOOL:
-      return "true or false";
+      return "a boolean";
     case dom::element_type::NULL_VALUE:
       return "null";
     default:
@@ -62,7 +62,7 @@ class TableReader {
     for (const auto& [name, error] : wrong_) throw error;
     for (const auto& [name, count] : count_) {
       if (count < 2) continue;
-      add_note(notes, file_.path().string(), "'{}' is there {} times; the last one counts", name,
+      add_note(notes, file_.path().string(), "'{}' appears {} times; ffkit uses the last one", name,
                count);
     }
   }
@@ -259,7 +259,7 @@ JsonPart JsonElements::next() {
         is_in_array_ = false;
         continue;
       }
-      if (skip_space() >= 0) fail_at("there is text after the end of the object");
+      if (skip_space() >= 0) fail_at("the end of the file");
       return JsonPart::end;
     }
     if (!is_first_) {
@@ -311,13 +311,13 @@ void JsonElements::require_object() {
   }
   if (first == '[') {
     refuse(
-        "is a JSON list, but annotations are an object with the lists 'images' and "
-        "'annotations'; is it a file of results or detections?");
+        "is a JSON list, so it may be a file of results or detections; give a file of annotations, "
+        "which is an object with the lists 'images' and 'annotations'");
   }
 }
 
 void JsonElements::read_key() {
-  if (peek() != '"') fail_at("a member's name in quotes is expected");
+  if (peek() != '"') fail_at("a member name in quotes");
   kept_ = position_;
   is_keeping_ = true;
   skip_string();
@@ -328,7 +328,7 @@ void JsonElements::read_key() {
   if (parser.parse(buffer_.data() + kept_, position_ - kept_, false).get_string().get(key) !=
       simdjson::SUCCESS) {
     position_ = kept_;
-    fail_at("a member's name is expected");
+    fail_at("a valid member name");
   }
   key_ = key;
 }
@@ -350,7 +350,7 @@ bool JsonElements::refill() {
   if (end_ > kMaxElementBytes) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("an element has more than {} MiB, much more than an annotation needs; "
-                            "is a bracket or a quotation mark missing?",
+                            "a bracket or a quotation mark may be missing",
                             kMaxElementBytes >> 20),
                 {.path = file_.path().string(), .offset = base_});
   }
@@ -379,7 +379,7 @@ void JsonElements::skip_string() {
     if (c == '"') return;
     if (c == '\\' && peek() >= 0) ++position_;
   }
-  fail_at("a text in quotes does not end");
+  fail_at("the closing quotation mark of a text");
 }
 
 void JsonElements::skip_value() {
@@ -403,13 +403,13 @@ void JsonElements::skip_value() {
            d = peek()) {
         ++position_;
       }
-      if (position_ == begin && base_ == base) fail_at("a value is expected");
+      if (position_ == begin && base_ == base) fail_at("a value");
     }
   } while (depth > 0);
 }
 
 void JsonElements::expect(char wanted) {
-  if (peek() != wanted) fail_at(fmt::format("'{}' is expected", wanted));
+  if (peek() != wanted) fail_at(fmt::format("'{}'", wanted));
   ++position_;
 }
 
@@ -419,7 +419,7 @@ void JsonElements::fail_at(const std::string& what) const {
                                 ? "the file ends; download or copy it again"
                                 : fmt::format("found '{}'", std::string(1, buffer_[position_]));
   throw Error(ErrorCode::corrupt,
-              fmt::format("is not the JSON it should be: {}, but {}", what, found),
+              fmt::format("is not valid JSON: expected {}, but {}", what, found),
               {.path = file_.path().string(), .offset = base_ + static_cast<int64_t>(position_)});
 }
 
@@ -467,7 +467,7 @@ std::string number_beyond_json(std::string_view text) {
     } else {
       for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
         if (!text.substr(at).starts_with(name)) continue;
-        return fmt::format("{} is {}, at byte {} of the row, which JSON cannot express",
+        return fmt::format("{} is {} at byte {} of the row, which is not a number in JSON",
                            key.empty() ? "a value" : fmt::format("'{:.60}'", key), name, at);
       }
     }

@@ -55,12 +55,12 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
   note_parts_left_out(version);
   if (t_.num_further_attributes > 0) {
     notes_.push_back(
-        fmt::format("{} annotations outside of the ten classes have more than one "
-                    "attribute; the first is stored",
+        fmt::format("{} annotations outside of the ten classes have more than one attribute; only "
+                    "the first one is stored",
                     t_.num_further_attributes));
   }
   if (t_.num_other_channels > 0) {
-    notes_.push_back(fmt::format("{} rows of sample_data.json are of other sensors; left out",
+    notes_.push_back(fmt::format("{} rows of sample_data.json for other sensors are left out",
                                  t_.num_other_channels));
   }
 }
@@ -68,7 +68,7 @@ Listing::Listing(const Tables& tables, fs::path root, const std::string& version
 // What the official packages and well-known additions bring, and records do not hold.
 void Listing::note_parts_left_out(const std::string& version) {
   const std::string boxes = version + "/image_annotations.json";
-  constexpr const char* kNoTable = "labels of points, whose table is not beside the others";
+  constexpr const char* kNoTable = "labels of points, but their table is missing";
   struct Part {
     std::string_view path;
     const char* what;
@@ -80,7 +80,7 @@ void Listing::note_parts_left_out(const std::string& version) {
         Part{boxes, "2D boxes"}, Part{t_.lidarseg.is_there ? "" : "lidarseg", kNoTable},
         Part{t_.panoptic.is_there ? "" : "panoptic", kNoTable}}) {
     if (part.path.empty() || !exists_at(root_ / part.path)) continue;
-    add_note(notes_, std::string(part.path), "{}; not converted", part.what);
+    add_note(notes_, std::string(part.path), "is not converted: it contains {}", part.what);
   }
 }
 
@@ -169,21 +169,20 @@ void Listing::list_keyframes(const std::string& version) {
     }
     num_taken += num_found;
     if (num_found < wanted.scenes.size()) {
-      notes_.push_back(fmt::format("the tables have {} of the {} scenes of {}", num_found,
+      notes_.push_back(fmt::format("the tables have {} of {} scenes of split {}", num_found,
                                    wanted.scenes.size(), wanted.name));
     }
     if (!split.keyframes.empty()) splits_.push_back(std::move(split));
   }
   if (splits_.empty()) {
     throw source_error(root_ / version / "scene.json", ErrorCode::invalid_argument,
-                       "none of the {} scenes is of a split of {}; is it another version? Put "
-                       "splits of your own scenes into {}, which the devkit reads, too",
+                       "none of the {} scenes belongs to a split of {}; check the version. For "
+                       "your own scenes, write the splits into {}, which the devkit also reads",
                        t_.scenes.size(), version, (root_ / version / kSplitsFile).string());
   }
   if (num_taken < t_.scenes.size()) {
     notes_.push_back(
-        fmt::format("{} of the {} scenes are of no split of {} that is converted; "
-                    "left out",
+        fmt::format("{} of the {} scenes belong to no converted split of {} and are left out",
                     t_.scenes.size() - num_taken, t_.scenes.size(), version));
   }
 }
@@ -221,8 +220,8 @@ void Listing::require_channels() const {
                        fmt::join(remedies, ", and "));
   }
   throw source_error(root_, ErrorCode::unsupported,
-                     "sample_data.json has no key frame of {}; ffkit converts only sets with a "
-                     "lidar, because it relates all other sensors to it",
+                     "sample_data.json has no key frame of {}; ffkit converts only data sets with "
+                     "a lidar, because it relates all other sensors to the lidar",
                      fmt::join(missing, ", "));
 }
 
@@ -235,7 +234,7 @@ void Listing::list_scene(Row scene, SplitListing& split) {
   for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
        sample = t_.samples.next[sample]) {
     if (t_.samples.scene[sample] != scene) {
-      refuse(fmt::format("continues with sample {}, which is of another scene",
+      refuse(fmt::format("continues with sample {}, which belongs to another scene",
                          to_string(t_.samples.token[sample])));
     }
     for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
@@ -248,7 +247,7 @@ void Listing::list_scene(Row scene, SplitListing& split) {
     ++count;
   }
   if (count != t_.scenes.num_samples[scene]) {
-    refuse(fmt::format("has {} samples by scene.json, but {} follow each other in sample.json",
+    refuse(fmt::format("has {} samples according to scene.json, but {} in sample.json",
                        t_.scenes.num_samples[scene], count));
   }
 }
@@ -290,7 +289,7 @@ void Listing::look_at_files() {
       if (!options_.allow_partial) {
         throw source_error(root_ / all.filename[row], ErrorCode::corrupt,
                            "has {} bytes, which is not a multiple of 20 (five f32 per point); "
-                           "unpack it again, or leave its field empty by {}",
+                           "unpack it again, or leave its field empty with {}",
                            file_bytes_[row], option_on("allow_partial"));
       }
       file_bytes_[row] = 0;
@@ -313,8 +312,8 @@ void Listing::look_at_files() {
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
     throw source_error(root_, ErrorCode::not_found,
-                       "{}; unpack the v1.0-*_blobs.tgz they are in, go without sensors or sweeps "
-                       "({}, {}, {}), or take the existing files with {}",
+                       "{}; unpack the v1.0-*_blobs.tgz with these files, leave out sensors or "
+                       "sweeps ({}, {}, {}), or take the existing files with {}",
                        what, option_name("cameras"), option_name("no_radar"),
                        option_name("keyframes_only"), option_on("allow_partial"));
   }
@@ -351,7 +350,7 @@ void Listing::look_at_labels(const LabelFiles& files, const char* what,
     notes_.push_back(fmt::format("{} labels are used", what));
   } else {
     notes_.push_back(
-        fmt::format("{} of the {} keyframes have a file of {} labels; null for the others",
+        fmt::format("{} of the {} keyframes have a file of {} labels; the others have null",
                     num_found, samples.size(), what));
   }
 }
@@ -374,10 +373,10 @@ void Listing::leave_out_empty_keyframes() {
   std::erase_if(splits_, [](const SplitListing& split) { return split.keyframes.empty(); });
   if (splits_.empty()) {
     throw source_error(root_, ErrorCode::not_found,
-                       "has the file of no keyframe; unpack v1.0-*_blobs.tgz here");
+                       "has no files of keyframes; unpack v1.0-*_blobs.tgz here");
   }
   if (num_left_out > 0) {
-    notes_.push_back(fmt::format("{} keyframes have no file at all; left out", num_left_out));
+    notes_.push_back(fmt::format("{} keyframes have no files and are left out", num_left_out));
   }
 }
 
@@ -437,7 +436,7 @@ void Listing::count_sweeps_left_out() {
   if (sum == 0) return;
   notes_.push_back(
       fmt::format("{} of the {} frames between keyframes are left out ({}): they are farther back "
-                  "than {}, {} and {} say, or come after the last keyframe",
+                  "than {}, {} and {} allow, or come after the last keyframe",
                   sum, num_all, fmt::join(by_sensor, ", "), option_name("sweeps"),
                   option_name("radar_sweeps"), option_name("camera_sweeps")));
 }
@@ -456,7 +455,7 @@ void Listing::list_maps() {
     if (problem.empty() || options_.allow_partial) continue;
     throw source_error(
         path, ErrorCode::corrupt,
-        problem + "; unpack it again, or leave it out by " + option_on("allow_partial"));
+        problem + "; unpack it again, or leave it out with " + option_on("allow_partial"));
   }
   for (SplitListing& split : splits_) {
     std::vector<bool> is_used(t_.maps.size(), false);
@@ -469,12 +468,12 @@ void Listing::list_maps() {
     }
   }
   if (num_missing > 0) {
-    notes_.push_back(fmt::format("{} of the {} map masks are not there; left out", num_missing,
+    notes_.push_back(fmt::format("{} of the {} map masks are missing and are left out", num_missing,
                                  is_there.size()));
   }
   if (num_damaged > 0) {
-    notes_.push_back(fmt::format("{} of the {} map masks are not complete PNG files; left out",
-                                 num_damaged, is_there.size()));
+    notes_.push_back(fmt::format("{} of the {} map masks are damaged and are left out", num_damaged,
+                                 is_there.size()));
   }
 }
 

@@ -31,7 +31,7 @@ namespace {
 std::string find_version(const fs::path& path, const std::string& wanted) {
   if (!is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       "there is no such folder; give the one with v1.0-*/ and samples/");
+                       "there is no such folder; give the folder with v1.0-*/ and samples/");
   }
   std::vector<std::string> found;
   for (const char* version : {"v1.0-trainval", "v1.0-test", "v1.0-mini"}) {
@@ -54,18 +54,18 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
     const std::string remedy =
         is_official_version(wanted)
             ? fmt::format("unpack {}_meta.tgz here", wanted)
-            : fmt::format("own scenes have their splits in {} beside the tables", kSplitsFile);
+            : fmt::format("own scenes need their splits in {} beside the tables", kSplitsFile);
     throw source_error(path, ErrorCode::not_found,
-                       "has no folder {} with the tables (there is {}); {}", wanted, is_there,
+                       "has no folder {} with the tables (found: {}); {}", wanted, is_there,
                        remedy);
   }
   if (found.size() == 1) return found.front();
   throw source_error(
       path, ErrorCode::not_found,
-      "of the folders v1.0-trainval, v1.0-test and v1.0-mini with the tables, and of others with "
-      "{}, there is {}; {}",
+      "expected one folder with tables (v1.0-trainval, v1.0-test, v1.0-mini, or another folder "
+      "with {}), but found {}; {}",
       kSplitsFile, is_there,
-      found.empty() ? "unpack v1.0-*_meta.tgz here" : "say which by " + option_name("version"));
+      found.empty() ? "unpack v1.0-*_meta.tgz here" : "choose one with " + option_name("version"));
 }
 
 KeyframeFields fields_of(const NuScenesOptions& options) {
@@ -77,7 +77,7 @@ KeyframeFields fields_of(const NuScenesOptions& options) {
   check_options(options);
   for (const std::string& camera : options.cameras) {
     if (std::ranges::find(kCameras, camera) != kCameras.end()) continue;
-    throw error_of(ErrorCode::invalid_argument, "'{}' is not a camera; there are {}", camera,
+    throw error_of(ErrorCode::invalid_argument, "'{}' is not a camera; the cameras are {}", camera,
                    fmt::join(kCameras, ", "));
   }
   for (const std::string_view camera : kCameras) {
@@ -162,12 +162,12 @@ class NuScenes : public ListedSource {
     classes_.assign(kClasses.begin(), kClasses.end());
     notes_ = listing_.notes();
     if (can_bus_.num_messages() > 0) {
-      notes_.push_back(fmt::format("CAN bus messages are taken ({}); {} scenes have none",
+      notes_.push_back(fmt::format("CAN bus messages are converted ({}); {} scenes have none",
                                    fmt::join(can_bus_.messages(), ", "),
                                    can_bus_.num_scenes_without()));
     }
     if (can_bus_.num_empty_files() > 0) {
-      notes_.push_back(fmt::format("{} files of CAN bus messages hold none; taken as missing",
+      notes_.push_back(fmt::format("{} files of CAN bus messages are empty and count as missing",
                                    can_bus_.num_empty_files()));
     }
     for (const SplitListing& split : listing_.splits()) {
@@ -360,8 +360,8 @@ std::unique_ptr<Source> open_nuscenes(const fs::path& path, const NuScenesOption
   if (options.images.exif == ExifUse::apply) {
     throw Error(
         ErrorCode::invalid_argument,
-        "pictures of nuScenes are not turned, since boxes and intrinsics are in their pixels "
-        "as stored; leave exif out");
+        "pictures of nuScenes are not turned, because boxes and intrinsics refer to the stored "
+        "pixels; leave out exif");
   }
   return std::make_unique<nuscenes::NuScenes>(Place(path).path(), options);
 }
@@ -370,8 +370,8 @@ void describe(NuScenesOptions& options, OptionTable& table) {
   constexpr int kMaxSweeps = 100;
   table
       .add("version", options.version,
-           "v1.0-trainval, v1.0-test, v1.0-mini, or another folder with the tables and the "
-           "devkit's splits.json; needed if SRC has the tables of more than one")
+           "Folder of the tables: v1.0-trainval, v1.0-test, v1.0-mini, or another one, which also "
+           "has the devkit's splits.json; needed if SRC has several such folders")
       .set_default("the only one in SRC");
   table
       .add("sweeps", options.lidar_sweeps,
@@ -421,11 +421,11 @@ class NuScenesKind final : public SourceOptions {
 
   void check(const OptionTable& table) const override {
     if (options_.version.find('/') != std::string::npos) {
-      table.refuse({"version"}, "is '" + options_.version + "'; it must be a folder's name in SRC");
+      table.refuse({"version"}, "is '" + options_.version + "'; give the name of a folder in SRC");
     }
     if (!takes_no_camera()) require_names("cameras", cameras_, nuscenes::kCameras);
     const auto no_effect = [](const char* flag) {
-      return "has no effect with " + option_on(flag) + "; give one of them";
+      return "has no effect with " + option_on(flag) + "; remove one of them";
     };
     if (keyframes_only_) {
       table.refuse({"sweeps", "radar-sweeps", "camera-sweeps"}, no_effect("keyframes_only"));

@@ -34,11 +34,11 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   if (!json.is_object()) refuse("is not a JSON object");
   for (const auto& [name, scenes] : json.items()) {
     SceneSplit split{.name = name, .is_own = true};
-    if (!scenes.is_array()) refuse(fmt::format("'{}' is not a list of scenes' names", name));
+    if (!scenes.is_array()) refuse(fmt::format("'{}' is not a list of scene names", name));
     std::set<std::string> names;
     for (const auto& scene : scenes) {
       if (!scene.is_string())
-        refuse(fmt::format("'{}' has {}, which is not a name", name, scene.dump()));
+        refuse(fmt::format("'{}' contains {}, which is not a scene name", name, scene.dump()));
       // The devkit asks only whether a scene is in the list.
       if (names.insert(scene.get<std::string>()).second) split.scenes.push_back(scene);
     }
@@ -93,12 +93,12 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
     if (official != splits.end() && has_scenes(*official)) {
       throw source_error(
           folder / kSplitsFile, ErrorCode::invalid_argument,
-          "names '{}', for which the devkit always uses its own list of scenes; rename the split",
+          "has the split '{}', but the devkit always uses its own scenes for it; rename the split",
           own.name);
     }
     add_note(notes, (folder / kSplitsFile).string(),
-             "'{}' is taken from it, but the devkit has a list of its own under this name; rename "
-             "the split to evaluate with the devkit",
+             "the split '{}' is taken from this file, but the devkit has its own list with this "
+             "name; rename the split to evaluate with the devkit",
              own.name);
     if (official != splits.end()) {
       *official = std::move(own);

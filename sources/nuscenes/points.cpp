@@ -43,8 +43,8 @@ class Header {
     std::string_view line = next_line();
     while (line.starts_with('#')) line = next_line();
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') {
-      throw error_of(ErrorCode::corrupt,
-                     "is not a PCD file of a radar: '{}' is missing in its header", key);
+      throw error_of(ErrorCode::corrupt, "is not a PCD file of a radar: its header has no '{}'",
+                     key);
     }
     line.remove_prefix(key.size() + 1);
     return line;
@@ -164,12 +164,12 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   const size_t num_points = header.number("POINTS");
   header.require("DATA", "binary");
   if (width != num_points) {
-    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS {}", width, num_points);
+    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS is {}", width, num_points);
   }
   const std::span<const std::byte> data = file.subspan(header.position());
   if (data.size() < num_points * kPointBytes || data.size() - num_points * kPointBytes > kMaxTail) {
     throw error_of(ErrorCode::corrupt,
-                   "has {} bytes of points instead of {} ({} points of {}); copy it again",
+                   "has {} bytes of points instead of {} ({} points of {} bytes); copy it again",
                    data.size(), num_points * kPointBytes, num_points, kPointBytes);
   }
   std::vector<float> points;
@@ -200,7 +200,7 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
     constexpr float kMaxHalf = 65504;
     if (value > kMaxHalf || value < -kMaxHalf) {
       throw error_of(ErrorCode::unsupported,
-                     "has the number {}, which f16 cannot hold; convert without {}", value,
+                     "has the number {}, outside the range of f16; convert without {}", value,
                      option_set("lidar_dtype", "f16"));
     }
     halves[i] = to_f16(value);
@@ -247,7 +247,7 @@ void set_panoptic(std::span<const std::byte> file, size_t num_points, RecordBuil
       const auto value =
           static_cast<double>(load_number<T>(&npy[header.data_offset + i * sizeof(T)]));
       if (!(value >= 0 && value <= 65535 && value == std::floor(value))) {
-        throw error_of(ErrorCode::corrupt, "has the label {}; they are 0 .. 65535", value);
+        throw error_of(ErrorCode::corrupt, "contains the label {}, expected 0 to 65535", value);
       }
       labels[i] = static_cast<uint16_t>(value);
     }

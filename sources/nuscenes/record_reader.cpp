@@ -189,7 +189,7 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
            {"; unpack it again", "; copy it again", "; get the file again"}) {
         if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
       }
-      throw error.with_message(fmt::format("{}; unpack it again, or leave its field empty by {}",
+      throw error.with_message(fmt::format("{}; unpack it again, or leave its field empty with {}",
                                            reason, option_on("allow_partial")));
     }
     buffers.report({error.what(), "left empty"});

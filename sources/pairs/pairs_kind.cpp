@@ -154,8 +154,8 @@ class PairsKind final : public SourceOptions {
         .set_argument();
     table
         .add("layout", options_.layout,
-             "Takes the folders, suffixes and lists of a published data set: ADEChallengeData2016 "
-             "for ade20k, VOC2012 for voc; those that you give have priority. Needs " +
+             "Uses the folders, suffixes and lists of a published data set: ADEChallengeData2016 "
+             "for ade20k, VOC2012 for voc; the ones that you give have priority. Needs " +
                  option_name("root"))
         .set_choices(pair_layouts());
     table.add("root", options_.root,
@@ -163,9 +163,9 @@ class PairsKind final : public SourceOptions {
                   option_name("list") + " in it");
     table
         .add_named("suffix", suffixes_,
-                   "The part of a field's file names after the shared name, such as "
-                   "mask=_gtFine_labelIds, or with the ending, such as mask=_mask.png; other files "
-                   "are left out, with a note")
+                   "The end of a field's file names after the shared name, without the ending "
+                   "(mask=_gtFine_labelIds) or with it (mask=_mask.png); other files are left out, "
+                   "with a note")
         .set_type_name("NAME=SUFFIX");
     table.add_paths(
         "list",
@@ -177,18 +177,18 @@ class PairsKind final : public SourceOptions {
         [this](const std::vector<std::string>& lists) {
           options_.lists.assign(lists.begin(), lists.end());
         },
-        "File with the names to take, one per line, in its order; the split gets the name of the "
-        "file. May be given several times");
+        "File with the names to convert, one per line; the split has their order and the name of "
+        "the file. May be given several times");
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, by their folders or lists. If there are neither, the name "
-                   "of the only split")
+                   "Splits to convert, named by their folders or lists. Without both, the name of "
+                   "the only split")
         .set_default("all that are there");
     table
         .add_words(
             "unpaired", [this] { return options_.skip_unpaired ? "skip" : "fail"; },
             [this](const std::string& word) { options_.skip_unpaired = word == "skip"; },
-            "If a name has no file in one of the folders: fail: error; skip: the name is left out, "
+            "If a name has no file in one of the folders. fail: error; skip: the name is left out, "
             "and a note counts it")
         .set_choices({"fail", "skip"});
     table.add_names("panoptic", options_.panoptic,
@@ -292,11 +292,11 @@ fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
   }
   if (exists_at(below, none)) {
     throw source_error(below, ErrorCode::not_found,
-                       "is not a folder; give the one that holds the files of '{}'", folder.field);
+                       "is not a folder; give the folder with the files of '{}'", folder.field);
   }
   throw source_error(below, ErrorCode::not_found,
-                     "there is no such folder, which '{}' should be in; give another one with {}",
-                     folder.field, option_name("folders"));
+                     "there is no such folder for '{}'; give another folder with {}", folder.field,
+                     option_name("folders"));
 }
 
 // The lists of the layout: of the splits that are wanted, else train and val.
@@ -310,7 +310,7 @@ std::vector<fs::path> lists_of_layout(const PairsOptions& options, const fs::pat
       lists.push_back(list);
     } else if (!options.splits.empty()) {
       throw source_error(list, ErrorCode::not_found,
-                         "there is no such list, for the split '{}'; name another one with {}",
+                         "there is no such list for the split '{}'; name another split with {}",
                          name, option_name("splits"));
     }
   }
@@ -369,8 +369,8 @@ void validate(const PairsOptions& options) {
     throw argument_error("folders",
                          folder.field.empty()
                              ? fmt::format("{}: a field has no name", option_name("folders"))
-                             : fmt::format("{}: '{}' is the field with the names of the records; "
-                                           "give the folder another name",
+                             : fmt::format("{}: '{}' is the name of the field with the record "
+                                           "names; give this field another name",
                                            option_name("folders"), kNameField));
   }
   for (const PairedFolder& folder : options.folders) {
@@ -380,8 +380,8 @@ void validate(const PairsOptions& options) {
   }
   if (folders.size() < 2) {
     throw argument_error("folders",
-                         fmt::format("{}: give at least two, the pictures and their masks, such as "
-                                     "image=FOLDER and mask=FOLDER",
+                         fmt::format("{}: give at least two folders, the pictures and their masks, "
+                                     "such as image=FOLDER and mask=FOLDER",
                                      option_name("folders")));
   }
   for (const auto& [field, suffix] : options.suffixes) require_field("suffix", folders, field);

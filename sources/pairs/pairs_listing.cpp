@@ -87,7 +87,7 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
         num_others == 0
             ? std::string("there are no pictures in it")
             : fmt::format(
-                  "no picture's name ends in '{}'{}; give the end of the names end in with {}",
+                  "no picture's name ends in '{}'{}; give the right end of the names with {}",
                   folder.suffix, end.ending.empty() ? " before its ending" : "",
                   option_name("suffix")));
   }
@@ -103,7 +103,7 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   const auto same = std::ranges::adjacent_find(files, {}, &NamedFile::name);
   if (same != files.end()) {
     throw source_error(folder.path, ErrorCode::invalid_argument,
-                       "'{}' and '{}' have the same name '{}'; remove one", same->entry.id,
+                       "'{}' and '{}' have the same name '{}'; remove one of them", same->entry.id,
                        std::next(same)->entry.id, same->name);
   }
   return files;
@@ -147,11 +147,11 @@ class PairsLister {
       if (const std::string fault = fault_of_split_name(split.name); !fault.empty()) {
         throw source_error(
             split.list.empty() ? pictures() : split.list, ErrorCode::invalid_argument,
-            "is of the split '{}', whose name {}; rename it", printable(split.name), fault);
+            "belongs to the split '{}', but this name {}; rename it", printable(split.name), fault);
       }
       if (!split.samples.empty()) continue;
       throw source_error(split.list.empty() ? pictures() : split.list, ErrorCode::not_found,
-                         "nothing is left of the split '{}'", split.name);
+                         "the split '{}' has no samples left", split.name);
     }
     return std::move(splits_);
   }
@@ -165,10 +165,9 @@ class PairsLister {
       names += fmt::format("{}'{}' has '{}'", i == 0 ? "" : ", ", layout_.folders[i].field,
                            files_[i].front().entry.id);
     }
-    throw source_error(
-        pictures(), ErrorCode::not_found,
-        "no name is in all folders: {}; give what comes after the name that they share", names,
-        option_name("suffix"));
+    throw source_error(pictures(), ErrorCode::not_found,
+                       "no name is in all folders: {}; give the part after the shared name with {}",
+                       names, option_name("suffix"));
   }
 
   void add(PairSplit& split, const StemFiles& group, size_t id_begin) {
@@ -202,7 +201,7 @@ class PairsLister {
                                          shown, unpaired_.size() > kShown ? ", ..." : "");
     if (!options_.skip_unpaired) {
       throw source_error(pictures(), ErrorCode::not_found,
-                         "{}; add them, or leave such names out with {}", what,
+                         "{}; add the files, or leave out such names with {}", what,
                          option_set("unpaired", "skip"));
     }
     add_note(notes_, pictures().string(), "{}; left out", what);
@@ -216,7 +215,7 @@ class PairsLister {
     for (const PairSplit& other : splits_) {
       if (other.name != split.name) continue;
       throw source_error(list, ErrorCode::invalid_argument,
-                         "is of the split '{}', as '{}' is; rename one of them", split.name,
+                         "belongs to the same split '{}' as '{}'; rename one of them", split.name,
                          other.list.string());
     }
     std::set<std::string_view> seen;
@@ -232,7 +231,7 @@ class PairsLister {
       }
       if (!seen.insert(group->name).second) {
         throw source_error(list, ErrorCode::invalid_argument,
-                           "line {}: '{}' appears twice; remove one", number, group->name);
+                           "line {}: '{}' appears twice; remove one of them", number, group->name);
       }
       add(split, *group, 0);
     });
@@ -242,8 +241,8 @@ class PairsLister {
         shown += (i == 0 ? "" : ", ") + missing[i];
       }
       throw source_error(list, ErrorCode::not_found,
-                         "{} of its names {} no file in '{}': {}{}; a name is a file's path there, "
-                         "without suffix and ending; correct the list or add the files",
+                         "{} of its names {} no file in '{}': {}{}; correct the list or add the "
+                         "files. A name is a path in this folder, without suffix and ending",
                          missing.size(), missing.size() == 1 ? "has" : "have", pictures().string(),
                          shown, missing.size() > kShown ? ", ..." : "");
     }
@@ -312,7 +311,7 @@ class PairsLister {
       const std::string name = called.empty() ? top : called;
       if (std::ranges::find(names, name) != names.end()) {
         throw source_error(pictures(), ErrorCode::invalid_argument,
-                           "has two folders of the split '{}'; leave one", name);
+                           "has two folders of the split '{}'; remove one of them", name);
       }
       names.push_back(name);
       if (!is_wanted(name) && !is_wanted(top)) continue;
@@ -340,9 +339,9 @@ class PairsLister {
     if (!options_.splits.empty()) return;
     throw source_error(
         pictures(), ErrorCode::invalid_argument,
-        "{} beside folders that are named as splits; take {} away, or name the splits with {}",
+        "{} beside folders with the names of splits; move {} away, or name the splits with {}",
         top.empty() ? "holds pictures" : fmt::format("holds pictures in '{}'", top),
-        top.empty() ? "them" : "it", option_name("splits"));
+        top.empty() ? "the pictures" : "this folder", option_name("splits"));
   }
 
   // Of pictures that lie in no folders of splits.
@@ -352,7 +351,7 @@ class PairsLister {
       name = options_.splits.front();
     } else if (!options_.splits.empty()) {
       throw source_error(pictures(), ErrorCode::not_found,
-                         "holds no folders of splits, so its pictures are one; name one with {}",
+                         "has no folders of splits, so it is one split; name one split with {}",
                          option_name("splits"));
     } else {
       const fs::path folder = canonical_place(pictures());

@@ -60,8 +60,8 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   if (!unite(found->column.field, column.column.field) ||
       (is_number && found->type != column.type)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "has other columns than {}: {} against {}; all files must have the same "
-                       "types, so write them again with one",
+                       "has other columns than {}: {} here, but {} there; write all files again "
+                       "with the same types",
                        shown_place(first_files_[number]), described(column), before);
   }
   found->may_be_picture = found->may_be_picture && column.may_be_picture;
@@ -70,9 +70,9 @@ size_t ParquetColumns::match(ArrowColumn& column, const fs::path& path) {
   if (classes.empty()) classes = others;
   if (!others.empty() && classes != others) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "names other classes of '{}' than {}: '{}' against '{}'; its labels would "
-                       "mean something else, so convert it by itself, or write it again with the "
-                       "same classes",
+                       "has other classes of '{}' than {} ('{}' here, but '{}' there), so its "
+                       "labels have another meaning; convert it separately, or write it again with "
+                       "the same classes",
                        name, shown_place(first_files_[number]), fmt::join(others, "', '"),
                        fmt::join(classes, "', '"));
   }
@@ -95,14 +95,14 @@ void ParquetColumns::compare_with_split(const Layout& layout,
     if (other != of_other.end() && other->is_null) continue;
     if (other != of_other.end()) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "has other columns than {}: '{}' is of {} in one and {} in the other; all "
-                         "files must have the same types, so write them again with one",
+                         "has other columns than {}: '{}' is of {} in one file and {} in the "
+                         "other; write all files again with the same types",
                          shown_place(first.path), name, columns_[i].type, other->what);
     }
     throw source_error(path, ErrorCode::invalid_argument,
                        "has other columns than {}: {} '{}'; all files of a split must have the "
-                       "same ones",
-                       shown_place(first.path), has ? "only it has" : "it lacks", name);
+                       "same columns",
+                       shown_place(first.path), has ? "only it has" : "it has no", name);
   }
 }
 
@@ -171,7 +171,7 @@ std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
     others += fmt::format("{}'{}' ({})", others.empty() ? "" : ", ", column.name, column.what);
   }
   if (!others.empty()) {
-    add_note(notes, where, "columns that fields cannot hold were left out: {}", others);
+    add_note(notes, where, "columns were left out because no field can hold them: {}", others);
   }
   for (size_t i = 0; i < columns_.size();) {
     const std::string name = columns_[i].column.field.name;
@@ -184,7 +184,7 @@ std::vector<std::string> ParquetColumns::finish(const fs::path& path) {
       erase(i);
     } else {
       add_note(notes, where,
-               "column '{}' is in {} of {} files; the splits of the others have nothing there",
+               "column '{}' is in {} of {} files; the splits of the others have no values for it",
                name, num_files_[i], num_all_);
       ++i;
     }

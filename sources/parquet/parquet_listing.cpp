@@ -29,7 +29,7 @@ void refuse_other_content(const fs::path& path) {
   if (kind == ContentKind::unknown || kind == ContentKind::parquet) return;
   if (kind == ContentKind::arrow) {
     throw source_error(path, ErrorCode::unsupported,
-                       "is an Arrow file, not a parquet file; let its name end in .arrow");
+                       "is an Arrow file, not a parquet file; give it a name that ends in .arrow");
   }
   const std::string remedy = content_remedy(kind);
   throw source_error(path, ErrorCode::unsupported, "is {}, not a parquet file{}",
@@ -63,7 +63,7 @@ void take_saved_files(const fs::path& path, ShardListing& listing) {
       const auto found = std::ranges::find(split.files, folder / name);
       if (found == split.files.end()) {
         throw source_error(folder / name, ErrorCode::not_found,
-                           "there is no such file, which state.json names; copy the folder again");
+                           "is missing, but state.json names it; copy the folder again");
       }
       files.push_back(*found);
     }
@@ -110,8 +110,8 @@ ShardListing list_parquet_files(const fs::path& path) {
   take_saved_files(path, listing);
   if (!is_brace_list(path) && is_folder_at(path) && is_folder_at(path / "_delta_log")) {
     add_note(listing.notes, shown_place(path),
-             "is a table of Delta Lake, whose log is not read: files that the table no longer "
-             "counts are taken, too, until VACUUM removes them");
+             "is a table of Delta Lake, but ffkit does not read its log: files that the table no "
+             "longer uses are converted too, until VACUUM removes them");
   }
   return listing;
 }

@@ -52,7 +52,7 @@ class ParquetRows final : public RowTable {
     const bool has_rows =
         std::ranges::any_of(infos_, [](const SourceSplit& split) { return split.num_samples > 0; });
     if (columns_.empty() && has_rows) {
-      throw source_error(path_, ErrorCode::not_found, "there are no columns that fields can hold");
+      throw source_error(path_, ErrorCode::not_found, "has no columns that fields can hold");
     }
   }
 
@@ -251,9 +251,9 @@ class ParquetRows final : public RowTable {
     const ListedGroup& group = splits_[split].groups.front();
     return source_error(
         splits_[split].files[group.file], ErrorCode::unsupported,
-        "the column '{}' holds the paths of files ('{}') without their bytes; where these files "
-        "are, load it with Hugging Face's datasets.load_dataset(), and write what that gives with "
-        "ffkit.convert.from_torch() in Python",
+        "the column '{}' holds the paths of files ('{}') without their bytes; on a machine with "
+        "these files, load it with Hugging Face's datasets.load_dataset(), and convert the result "
+        "with ffkit.convert.from_torch() in Python",
         arrow_.columns()[column].column.field.name,
         first_value(beside, *arrow_.place(split, group.file, beside), batch).value_or(""));
   }
@@ -352,7 +352,7 @@ class ParquetRows final : public RowTable {
       const ArrowColumn& column = arrow_.columns()[asked[i]];
       if (column.place.depth <= 2 || is_regular[i]) continue;
       add_note(notes_, shown_place(path_),
-               "column '{}' was left out: its lists of lists of lists are of different lengths",
+               "column '{}' was left out: its lists of lists of lists have different lengths",
                column.column.field.name);
       arrow_.erase(asked[i]);
     }

@@ -160,8 +160,8 @@ PartitionColumns::PartitionColumns(const fs::path& root,
       if (!keys) keys = keys_of(found);
       if (*keys != keys_of(found)) {
         throw source_error(file, ErrorCode::invalid_argument,
-                           "lies in folders of other columns than the first file: '{}' against "
-                           "'{}'; give folders of the same ones",
+                           "is in folders of other columns than the first file: '{}' here, but "
+                           "'{}' there; give folders of the same columns",
                            fmt::join(keys_of(found), "', '"), fmt::join(*keys, "', '"));
       }
       std::vector<Value> values;
@@ -184,12 +184,12 @@ PartitionColumns::PartitionColumns(const fs::path& root,
       add_note(notes_, shown_place(root), "column '{}' comes from the names of the folders{}", name,
                columns_[i].class_names.empty()
                    ? std::string()
-                   : fmt::format(", whose {} values are the classes, in the order of their names",
+                   : fmt::format("; its {} values are the classes, sorted by name",
                                  columns_[i].class_names.size()));
       continue;
     }
     add_note(notes_, shown_place(root),
-             "column '{}' is in the files and in the folders' names; that of the files is taken",
+             "column '{}' is in the files and in the folders' names; ffkit uses that of the files",
              name);
     const auto at = static_cast<std::ptrdiff_t>(i);
     columns_.erase(columns_.begin() + at);

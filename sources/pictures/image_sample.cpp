@@ -68,7 +68,7 @@ void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
                  info.height, picture, size.width, size.height)
       .with_remedy((is_turned ? "EXIF data turn the picture: store it upright with " +
                                     option_set("exif", "apply")
-                              : std::string("make both alike")) +
+                              : std::string("give both the same size")) +
                    ", or leave such pairs out with " + option_set("bad_samples", "skip"));
 }
 
@@ -115,7 +115,7 @@ ContentKind picture_kind_of(const std::string& member, const InputFile& archive,
 
 void require_image_size(int64_t num_bytes, const std::string& origin) {
   if (num_bytes > kMaxImageFileBytes) {
-    throw error_at(origin, ErrorCode::unsupported, "has {} bytes; a picture may have {} at most",
+    throw error_at(origin, ErrorCode::unsupported, "has {} bytes; a picture may have at most {}",
                    num_bytes, kMaxImageFileBytes);
   }
 }
@@ -140,8 +140,8 @@ bool report_turned(std::span<const std::byte> image, const ImageStorer& storer,
   if (storer.storage().exif == ExifUse::apply) return false;
   const int orientation = exif_orientation(image);
   if (orientation == 1) return false;
-  buffers.report({fmt::format("has the EXIF orientation {}, and annotations in its pixels or in "
-                              "those of the upright picture",
+  buffers.report({fmt::format("has the EXIF orientation {}, and its annotations may refer to the "
+                              "stored picture or to the upright one",
                               orientation),
                   kKeptUnturned, "", 1});
   return true;
@@ -153,7 +153,7 @@ std::span<const std::byte> read_listed_file(const std::filesystem::path& path,
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.
     throw error_at(path, ErrorCode::unsupported,
-                   fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
+                   fault.empty() ? "was a broken link when it was listed; start again" : fault);
   }
   const InputFile file(path, listed);
   require_image_size(file.size(), path.string());

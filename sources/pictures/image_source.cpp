@@ -162,9 +162,8 @@ class ImageSource : public ListedPictures {
   [[noreturn]] static void refuse_listed_link(const fs::path& path) {
     const std::string fault = dangling_link(path);
     // Not not_found: the sample is bad, and the source is what it was when it was listed.
-    throw source_error(
-        path, ErrorCode::unsupported,
-        fault.empty() ? "was a link to nothing when it was listed; start again" : fault);
+    throw source_error(path, ErrorCode::unsupported,
+                       fault.empty() ? "was a broken link when it was listed; start again" : fault);
   }
 
   const ImageEntry& entry(size_t split, int64_t index) const {

@@ -71,7 +71,7 @@ class FoldersAbove {
     if (std::ranges::find(ids_, id) != ids_.end()) {
       throw source_error(
           folder, ErrorCode::unsupported,
-          "is a link to a folder that it lies in, so listing would never end; remove it");
+          "is a link to a folder that contains it, so listing would never end; remove the link");
     }
     ids_.push_back(id);
   }

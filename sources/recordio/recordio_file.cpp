@@ -196,10 +196,10 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
           only->length, parts.size() - kPartHeaderBytes);
     }
     if (kPartHeaderBytes + only->padded() < parts.size()) {
-      throw damaged_record("no record follows it");
+      throw damaged_record("no record begins after it");
     }
     const auto record = parts.subspan(kPartHeaderBytes, only->length);
-    if (holds_magic(record)) throw damaged_record("other records begin in it");
+    if (holds_magic(record)) throw damaged_record("other records begin inside it");
     return record;
   }
   std::vector<std::byte>& record = buffers.array();
@@ -220,12 +220,12 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
       record.insert(record.end(), magic.begin(), magic.end());
     }
     const auto data = parts.subspan(kPartHeaderBytes, header->length);
-    if (holds_magic(data)) throw damaged_record("other records begin in it");
+    if (holds_magic(data)) throw damaged_record("other records begin inside it");
     record.insert(record.end(), data.begin(), data.end());
     parts = parts.subspan(std::min(kPartHeaderBytes + header->padded(), parts.size()));
     before = header;
   }
-  if (!parts.empty()) throw damaged_record("no record follows it");
+  if (!parts.empty()) throw damaged_record("no record begins after it");
   return record;
 }
 
@@ -294,8 +294,8 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
     const auto offset = columns.size() == 2 ? number_of_text<int64_t>(columns[1]) : std::nullopt;
     if (!offset) {
       throw source_error(idx, ErrorCode::invalid_argument,
-                         "line {} is not a key and offset, with a tab between; remove the file, or "
-                         "make it again with MXNet's tools/rec2idx.py",
+                         "line {} is not a key and an offset with a tab between; remove the file, "
+                         "or create it again with MXNet's tools/rec2idx.py",
                          number);
     }
     const auto record = std::ranges::lower_bound(
@@ -303,12 +303,12 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
     const auto i = static_cast<size_t>(record - records.begin());
     if (record == records.end() || record->range.offset != *offset || has_key[i]) {
       throw source_error(idx, ErrorCode::invalid_argument,
-                         "line {} says that record '{}' begins at byte {}, where {}; take the file "
-                         "away, or make it again with MXNet's tools/rec2idx.py",
+                         "line {} says that record '{}' begins at byte {}, but {}; remove the "
+                         "file, or create it again with MXNet's tools/rec2idx.py",
                          number, columns[0], *offset,
                          record != records.end() && record->range.offset == *offset
-                             ? "another line has one"
-                             : "none begins in the .rec");
+                             ? "another line has this byte"
+                             : "no record of the .rec begins there");
     }
     has_key[i] = true;
     keys[i] = std::string(columns[0]);
@@ -316,8 +316,8 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
   });
   if (num_keys != records.size()) {
     throw source_error(idx, ErrorCode::invalid_argument,
-                       "names {} of the {} records in the .rec; remove the file, or make it again "
-                       "with MXNet's tools/rec2idx.py",
+                       "names only {} of the {} records in the .rec; remove the file, or create it "
+                       "again with MXNet's tools/rec2idx.py",
                        num_keys, records.size());
   }
   return keys;
@@ -336,14 +336,14 @@ std::map<uint64_t, ListedPicture> read_picture_list(const fs::path& lst) {
     }
     if (!is_line) {
       throw source_error(lst, ErrorCode::invalid_argument,
-                         "line {} is not an id, labels and a name with tabs between; take the file "
-                         "away",
+                         "line {} is not an id, labels and a name with tabs between; remove the "
+                         "file",
                          number);
     }
     picture.name = std::string(columns.back());
     if (!list.emplace(*id, std::move(picture)).second) {
       throw source_error(lst, ErrorCode::invalid_argument,
-                         "line {} has the id {}, as a line before it; remove the file", number,
+                         "line {} repeats the id {} of an earlier line; remove the file", number,
                          *id);
     }
   });

@@ -192,7 +192,7 @@ class RecordIoRows final : public FileRows {
     const std::vector<std::string> of_file =
         names_of_records(read_picture_list(*lst), rows, why_not);
     if (!why_not.empty()) {
-      add_note(notes_, shown_place(*lst), "its names are not taken: it {}", why_not);
+      add_note(notes_, shown_place(*lst), "its names are not used: it {}", why_not);
       return false;
     }
     names.insert(names.end(), of_file.begin(), of_file.end());
@@ -247,8 +247,8 @@ class RecordIoRows final : public FileRows {
       labels_are_reals_ = true;
       columns_.push_back({.field = {"label", FieldType::scalar, DType::f32}});
       note(
-          "the labels stay f32 and are not classes: one of them is {}, and classes are whole "
-          "numbers from 0, or -1 where there is none",
+          "the labels are stored as f32, not as classes: one of them is {}, but a class is a whole "
+          "number from 0, or -1 for no class",
           *no_class);
     } else {
       columns_.push_back({.field = {"label", FieldType::scalar, DType::i64}});
@@ -266,7 +266,7 @@ class RecordIoRows final : public FileRows {
     if (!has_record_id) zeros = "id";
     if (!has_id2) zeros += zeros.empty() ? "id2" : " and id2";
     if (zeros.empty()) return;
-    note("{} in the records' headers {} 0 everywhere, and left out", zeros,
+    note("{} in the headers of the records {} always 0 and left out", zeros,
          has_record_id || has_id2 ? "is" : "are");
   }
 
@@ -282,13 +282,13 @@ class RecordIoRows final : public FileRows {
           {DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
     }
     if (image.flag > 1) {
-      throw error_of(ErrorCode::corrupt, "has {} labels, but the pictures have one each",
+      throw error_of(ErrorCode::corrupt, "has {} labels, but the other pictures have one label",
                      image.flag);
     }
     const float label = image.only_label();
     if (labels_are_reals_) return value.set_scalar(label);
     if (!is_class_label(label)) {
-      throw error_of(ErrorCode::corrupt, "has the label {}, which is not a whole number from -1",
+      throw error_of(ErrorCode::corrupt, "has the label {}, expected a whole number of -1 or more",
                      label);
     }
     value.set_scalar(static_cast<int64_t>(label));
@@ -304,27 +304,26 @@ class RecordIoRows final : public FileRows {
   }
 
   void note_counts() {
-    const char* what = layout_ == RecordLayout::image_header
-                           ? "pictures after a header with a label"
+    const char* what = layout_ == RecordLayout::image_header ? "pictures with a header and a label"
                        : layout_ == RecordLayout::picture
-                           ? "pictures without a header, and so without labels"
-                           : "bytes without a known form, which are taken as they are";
+                           ? "pictures without headers and labels"
+                           : "bytes in an unknown form, which are stored as they are";
     note("the records are {}", what);
-    note_count(num(RecordIoContent::damaged), "place is damaged, and a bad sample",
-               "places are damaged, and bad samples");
+    note_count(num(RecordIoContent::damaged), "place is damaged and counts as a bad sample",
+               "places are damaged and count as bad samples");
     if (layout_ == RecordLayout::bytes) return;
     const bool has_headers = layout_ == RecordLayout::image_header;
     const int64_t num_others =
         num(RecordIoContent::other) + (has_headers ? num(RecordIoContent::picture)
                                                    : num(RecordIoContent::picture_with_header) +
                                                          num(RecordIoContent::header_only));
-    note_count(num_others, "record is not, and is a bad sample",
-               "records are none, and bad samples");
+    note_count(num_others, "record has another form and counts as a bad sample",
+               "records have another form and count as bad samples");
     if (!has_headers) return;
     note_count(
         num(RecordIoContent::header_only),
-        "record has only a header, which marks the begin of a class in face sets; it is left out",
-        "records have only a header, which marks the begin of a class in face sets; they are left "
+        "record has only a header, which marks the start of a class in face data; it is left out",
+        "records have only a header, which marks the start of a class in face data; they are left "
         "out");
   }
 

@@ -51,7 +51,7 @@ std::string IndexValue::text() const {
 int64_t IndexValue::count() const {
   int64_t number = 0;
   if (value_.get_int64().get(number) != simdjson::SUCCESS || number < 0) {
-    throw error(ErrorCode::corrupt, "is not a whole number from 0 on; write the index again");
+    throw error(ErrorCode::corrupt, "is not a whole number of 0 or more; write the index again");
   }
   return number;
 }
@@ -85,8 +85,8 @@ fs::path IndexValue::relative_path() const {
       std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
   if (leads_out) {
     throw error(ErrorCode::unsupported,
-                fmt::format("is '{}', which is not the name of a file below the folder; copy the "
-                            "file there, and write its name into the index",
+                fmt::format("is '{}', which is not the name of a file in the folder; copy the file "
+                            "there, and write its name into the index",
                             path.string()));
   }
   return path;
@@ -121,7 +121,7 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   const bool is_one = has_file_at(path / "index.json");
   if (!is_one && !is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       "is not a folder; give the one in which {} has written index.json", writer);
+                       "is not a folder; give the folder in which {} wrote index.json", writer);
   }
   std::map<std::string, std::vector<fs::path>> found;  // by the split's name
   bool is_any_named = false;                           // as splits are
@@ -147,11 +147,11 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     for (const auto& [split, folders] : found) {
       for (const fs::path& folder : folders) names.push_back(folder.filename().string());
     }
-    add_note(notes, shown_place(path), "all that index.json lists is the split 'train'");
+    add_note(notes, shown_place(path), "all samples of index.json become the split 'train'");
     if (!names.empty()) {
       add_note(notes, shown_place(path),
-               "the folders '{}' have an index.json of their own, which was not read; where they "
-               "are splits, convert each by itself, or move the index.json above them away",
+               "the folders '{}' have their own index.json, which was not read; if they are "
+               "splits, convert each one separately, or move away the index.json above them",
                fmt::join(names, "', '"));
     }
     return {{.split = "train", .is_training = true, .folder = path}};
@@ -168,8 +168,8 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   }
   if (folders.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "there is no index.json in it, nor in its folders; give the folder in which "
-                       "{} has written one, or let it merge those of its workers",
+                       "has no index.json, neither directly nor in its folders; give the folder "
+                       "with the index.json of {}, or merge the indexes of its workers first",
                        writer);
   }
   if (!is_any_named) {
@@ -177,8 +177,8 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     names.reserve(folders.size());
     for (const IndexedFolder& folder : folders) names.push_back(folder.split);
     add_note(notes, shown_place(path),
-             "the folders '{}' become splits of these names; where they are parts of one split, "
-             "let {} merge their indexes first",
+             "the folders '{}' become splits with these names; if they are parts of one split, let "
+             "{} merge their indexes first",
              fmt::join(names, "', '"), writer);
   }
   std::ranges::stable_sort(folders, std::greater<>(), &IndexedFolder::is_training);
@@ -215,11 +215,9 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
     found.are_compressed.push_back(is_compressed);
   }
   if (num_missing > 0) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        "{} of {} files that index.json lists are not there, '{}' for one; copy them "
-        "too",
-        num_missing, files.size(), first_missing);
+    throw source_error(folder, ErrorCode::not_found,
+                       "{} of the {} files in index.json are missing, such as '{}'; copy them too",
+                       num_missing, files.size(), first_missing);
   }
   return found;
 }
@@ -285,11 +283,11 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   const auto with_rows = files_with_rows(files, index.path(), notes_);
   if (with_rows.empty()) {
     throw source_error(index.path(), ErrorCode::not_found,
-                       "lists no samples; give a folder that has some");
+                       "lists no samples; give a folder with samples");
   }
   const auto num_empty = std::ranges::count(files, int64_t{0}, &IndexedFile::num_rows);
   if (num_empty > 0) {
-    note("split '{}': {} of {} files have no samples by index.json", folder.split, num_empty,
+    note("split '{}': {} of {} files have no samples in index.json", folder.split, num_empty,
          files.size());
   }
   FoundFiles found = find_files(folder.folder, with_rows);
@@ -316,7 +314,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
         throw error_of(ErrorCode::corrupt,
-                       "has {} samples, but {} according to index.json; copy both of them again",
+                       "has {} samples, but {} according to index.json; copy both files again",
                        tables[i].size(), file.num_rows);
       }
     } catch (const Error& error) {
@@ -332,7 +330,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   }
   if (num_left_out > 0) {
     note(
-        "split '{}': {} samples are left out: its files have them, and index.json does not count "
+        "split '{}': {} samples are left out: they are in its files, but index.json does not count "
         "them",
         folder.split, num_left_out);
   }
@@ -347,7 +345,7 @@ void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOpt
         column.name == options.id_column;
     if (is_wanted) {
       throw source_error(path(), ErrorCode::unsupported,
-                         "the column '{}' {}; name the others in {}", column.name, column.reason,
+                         "the column '{}' {}; list the others with {}", column.name, column.reason,
                          option_name("columns"));
     }
     note("the column '{}' is left out: it {}", column.name, column.reason);
@@ -369,14 +367,14 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
 std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
   if (end < 4)
-    throw error_of(ErrorCode::corrupt, "has {} bytes and therefore no table of samples", end);
+    throw error_of(ErrorCode::corrupt, "has only {} bytes, so it has no table of samples", end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
   const int64_t table_bytes = 4 * (int64_t{num_rows} + 1);
   if (table_bytes > end - 4) {
     throw error_of(
         ErrorCode::corrupt,
-        "is cut short, or is not such a file: it has {} bytes, too few for a table of {} samples",
-        end, num_rows);
+        "is cut or not a file of samples: it has {} bytes, too few for a table of {} samples", end,
+        num_rows);
   }
   std::vector<std::byte> table(static_cast<size_t>(table_bytes));
   read_file(split, file, 4, table);
@@ -400,8 +398,8 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
     const int64_t next = offset_at(i + 1, begin);
     if (begin < first || next < begin || next > end) {
       throw error_of(ErrorCode::corrupt,
-                     "sample {} begins at byte {} and ends at byte {}, which is not between {} and "
-                     "{}; copy it again",
+                     "sample {} begins at byte {} and ends at byte {}, expected two rising numbers "
+                     "from {} to {}; copy it again",
                      i, begin, next, first, end);
     }
     ranges[i] = {.offset = begin, .num_bytes = next - begin};

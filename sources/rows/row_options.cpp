@@ -11,7 +11,7 @@ void describe(RowOptions& options, OptionTable& table) {
   table
       .add("label-column", options.label_column,
            "The column that becomes the field 'label': whole numbers, or texts of " +
-               option_name("classes") + "; none: no column does")
+               option_name("classes") + "; none: no column")
       .set_default("the one with classes, or called label");
   table
       .add("id-column", options.id_column,

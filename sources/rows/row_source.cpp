@@ -151,13 +151,13 @@ class RowSource final : public ListedPictures {
       return type == FieldType::image || type == FieldType::bytes;
     };
     if (image_ && !may_be_picture(column(*image_).type)) {
-      throw not_that("image_column", *image_, "pictures");
+      throw not_that("image_column", *image_, "pictures are bytes or images");
     }
     if (label_ && !is_whole_number(column(*label_)) && column(*label_).type != FieldType::string) {
-      throw not_that("label_column", *label_, "labels, which are one whole number or text a row");
+      throw not_that("label_column", *label_, "labels are one whole number or text for each row");
     }
     if (id_ && !is_whole_number(column(*id_)) && column(*id_).type != FieldType::string) {
-      throw not_that("id_column", *id_, "ids, which are text or one whole number a row");
+      throw not_that("id_column", *id_, "ids are one text or whole number for each row");
     }
     if (!image_) image_ = only_picture();
     if (!label_ && has_label) label_ = likely_label();
@@ -177,10 +177,9 @@ class RowSource final : public ListedPictures {
   }
 
   Error not_that(const char* option, size_t column_number, const char* what) const {
-    return argument_error(
-        option,
-        fmt::format("{}: the column '{}' is of type {}, which cannot hold {}", option_name(option),
-                    column(column_number).name, to_string(column(column_number).type), what));
+    return argument_error(option, fmt::format("{}: the column '{}' has the type {}, but {}",
+                                              option_name(option), column(column_number).name,
+                                              to_string(column(column_number).type), what));
   }
 
   std::optional<size_t> only_picture() const {
@@ -238,8 +237,8 @@ class RowSource final : public ListedPictures {
     const int same = schema_.index_of(field.name);
     if (same >= 0) {
       throw source_error(path(), ErrorCode::unsupported,
-                         "columns '{}' and '{}' would both become the field '{}'; choose others "
-                         "with {}, {} or {}, or list the columns to convert beside them with {}",
+                         "columns '{}' and '{}' would both become the field '{}'; choose other "
+                         "columns with {}, {} or {}, or list the other columns to convert with {}",
                          origins_[static_cast<size_t>(same)], from, field.name,
                          option_name("image_column"), option_name("label_column"),
                          option_name("id_column"), option_name("columns"));
@@ -252,9 +251,9 @@ class RowSource final : public ListedPictures {
     if (!label_) {
       if (!options.classes.empty() || options.label_offset != 0) {
         const char* option = options.classes.empty() ? "label_offset" : "classes";
-        throw argument_error(
-            option, fmt::format("{}: it is not known which column is the label; name it with {}",
-                                option_name(option), option_name("label_column")));
+        throw argument_error(option,
+                             fmt::format("{}: the label column is not known; name it with {}",
+                                         option_name(option), option_name("label_column")));
       }
       return;
     }
@@ -264,7 +263,7 @@ class RowSource final : public ListedPictures {
         throw argument_error(
             "label_column",
             fmt::format("{}: the column '{}' has texts; give a file with all of them, in the order "
-                        "of their classes, with {}, and no {}",
+                        "of the classes, with {}, and do not give {}",
                         option_name("label_column"), column(*label_).name, option_name("classes"),
                         option_name("label_offset")));
       }
@@ -317,7 +316,7 @@ class RowSource final : public ListedPictures {
     std::string note = fmt::format("{}: {}", path().string(), fmt::join(taken, "; "));
     if (!others.empty()) note += fmt::format("; also taken: {}", fmt::join(others, ", "));
     if (!left_out_.empty()) {
-      note += fmt::format("; left out, according to {}: '{}'", option_name("columns"),
+      note += fmt::format("; left out because of {}: '{}'", option_name("columns"),
                           fmt::join(left_out_, "', '"));
     }
     notes_.push_back(std::move(note));
@@ -336,7 +335,7 @@ class RowSource final : public ListedPictures {
     }
     const bool is_of_test = group != nullptr && !group->is_training;
     if (!unlabelled.empty() && (unlabelled.size() < taken_.size() || is_of_test)) {
-      add_note(notes_, path().string(), "no row of '{}' has a label; theirs is -1, none",
+      add_note(notes_, path().string(), "no row of '{}' has a label; their label is -1 (none)",
                fmt::join(unlabelled, "', '"));
     }
     // Then each row says so.
@@ -345,7 +344,7 @@ class RowSource final : public ListedPictures {
     }
     if (classes_.empty() && label_offset_ == 0 && label.least.value_or(0) > 0) {
       add_note(notes_, path().string(),
-               "the smallest label is {}; where labels count from 1, {} makes them count from 0",
+               "the smallest label is {}; if the labels count from 1, give {} to count from 0",
                *label.least, option_set("label_offset", "-1"));
     }
   }
@@ -356,11 +355,11 @@ class RowSource final : public ListedPictures {
       if (!named || std::ranges::find(fields_, *named) == fields_.end()) continue;
       const Field& field = column(*named);
       add_note(notes_, path().string(),
-               "the column '{}' is of type {}, and not taken as the label, which is one whole "
-               "number a row{}",
+               "the column '{}' has the type {} and does not become the label, because a label is "
+               "one whole number for each row{}",
                name, to_string(field.type),
                field.type == FieldType::string
-                   ? fmt::format(", or one text per row with {} and {}",
+                   ? fmt::format(", or one text for each row with {} and {}",
                                  option_name("label_column"), option_name("classes"))
                    : std::string());
       return;
@@ -372,7 +371,7 @@ class RowSource final : public ListedPictures {
     if (!id_) return buffers.text(table_->name(taken_[split], index));
     const RowValue& value = values[*id_];
     if (value.is_null)
-      throw error_of(ErrorCode::invalid_argument, "has no id, which is column '{}'",
+      throw error_of(ErrorCode::invalid_argument, "has no id in the column '{}'",
                      column(*id_).name);
     if (column(*id_).type == FieldType::string) {
       require_utf8(value.bytes);
@@ -403,7 +402,7 @@ class RowSource final : public ListedPictures {
           ErrorCode::invalid_argument, "the label is {}, {}", sum,
           classes_.empty() || label < 0
               ? fmt::format(
-                    "but labels are 0 or more, or -1 for none; if '{}' is not a label, say {}",
+                    "but labels are 0 or more, or -1 for none; if '{}' is not the label, give {}",
                     column(*label_).name, option_set("label_column", "none"))
               : fmt::format("but there are {} classes", classes_.size()));
     }

@@ -25,7 +25,7 @@ constexpr PillowMode kPillowModes[] = {
     {"RGBA", 32, 3, "stored without its alpha"},
     {"L", 8, 1, nullptr},
     {"LA", 16, 1, "stored without its alpha"},
-    {"P", 8, 1, "stored in grey (the numbers of its colours), because the file lacks the palette"},
+    {"P", 8, 1, "stored in grey (the numbers of its colours), because the file has no palette"},
     {"1", 1, 1, nullptr},
     {"I;16", 16, 1, nullptr},
     {"I;16B", 16, 1, nullptr},
@@ -51,7 +51,7 @@ PillowPixels read_pillow(std::span<const std::byte> bytes) {
   const auto* const mode = std::ranges::find(kPillowModes, text, &PillowMode::name);
   if (mode == std::end(kPillowModes)) {
     throw error_of(ErrorCode::unsupported,
-                   "is a picture of Pillow's mode '{}'; store it as RGB, L or I;16",
+                   "is a picture of Pillow's mode '{}'; save it as RGB, L or I;16",
                    text.substr(0, 20));
   }
   const uint64_t row_bytes = (width * mode->num_bits + 7) / 8;
@@ -107,8 +107,8 @@ std::span<const std::byte> grey_of(const PillowPixels& pixels, SampleBuffers& bu
       std::memcpy(&value, pixels.data.data() + 4 * i, sizeof(value));
       if (value > std::numeric_limits<uint16_t>::max()) {
         throw error_of(ErrorCode::unsupported,
-                       "is a picture of Pillow's mode 'I' with the value {}, and pictures have 0 "
-                       "to 65535; store it as an array",
+                       "is a picture of Pillow's mode 'I' with the value {}, expected 0 to 65535; "
+                       "store it as an array",
                        static_cast<int32_t>(value));
       }
       return value;

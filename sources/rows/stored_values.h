@@ -76,6 +76,6 @@ std::vector<std::span<const std::byte>> stored_items(std::span<const std::byte> 
 std::span<const std::byte> stored_pillow(std::span<const std::byte> bytes, SampleBuffers& buffers);
 // What stored_pillow() does, for notes.
 inline constexpr const char* kPillowStored =
-    "holds Pillow's raw pixels; they are stored without a loss, RGB as PPM and one channel as PNG";
+    "contains Pillow's raw pixels, stored without a loss: RGB as PPM, and one channel as PNG";
 
 }  // namespace ffkit

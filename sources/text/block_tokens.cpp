@@ -67,7 +67,7 @@ void BlockTokens::add(std::string_view text) {
   }
   if (ids.size() > std::numeric_limits<uint32_t>::max()) {
     ids.resize(before);
-    refuse_document("the block of this document has more than 2^32 tokens; take a smaller " +
+    refuse_document("the block of this document has more than 2^32 tokens; use a smaller " +
                     option_name("block_bytes"));
   }
   document_ends.push_back(static_cast<uint32_t>(ids.size()));
@@ -138,7 +138,7 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
 
 void BlockTokens::refuse_without(const std::string& name) const {
   const bool is_ready = !rules_.tokens_field.empty();
-  refuse_document(fmt::format("has no member '{}'; name the one with the {} by {}", printable(name),
+  refuse_document(fmt::format("has no member '{}'; name the {} member with {}", printable(name),
                               is_ready ? "tokens" : "text",
                               option_name(is_ready ? "tokens_field" : "text_field")));
 }

@@ -46,8 +46,8 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
     if (end_of_text < 0 && !rules.tokenizer->has_end_of_text()) {
       refuse_options(
-          fmt::format("{}: the vocabulary has no token that ends a text, neither "
-                      "<|endoftext|> nor <|end_of_text|> nor </s>; name the number of one by {}",
+          fmt::format("{}: the vocabulary has no token for the end of a text (<|endoftext|>, "
+                      "<|end_of_text|> or </s>); give the number of one with {}",
                       options.tokenizer.string(), option_name("end_of_text")));
     }
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
@@ -85,7 +85,7 @@ class Text : public ListedSource {
         workers_([this] { return BlockTokens(rules_); }) {
     if (!rules_.tokens_field.empty() && !rules_.is_json) {
       refuse_options(option_name("tokens_field") +
-                     " is a member of JSON, and there are no .jsonl files");
+                     " names a member of JSON, but there are no .jsonl files");
     }
     notes_ = std::move(corpus.listing.notes);
     const BlockRules block_rules{.document = document_,
@@ -97,8 +97,7 @@ class Text : public ListedSource {
     for (ShardSplit& listed : corpus.listing.splits) {
       if (listed.name == text::kTokenizer) {
         refuse_options(
-            "a split cannot be called 'tokenizer', which holds the tokenizer; rename "
-            "the folder");
+            "a split cannot have the name 'tokenizer', which the tokenizer has; rename the folder");
       }
       splits_.push_back(list_text_blocks(std::move(listed), block_rules));
       const TextSplit& split = splits_.back();
@@ -226,7 +225,7 @@ class Text : public ListedSource {
   static DocumentIs document_of(const TextOptions& options, bool is_json) {
     if (!is_json) return options.document == "line" ? DocumentIs::line : DocumentIs::file;
     if (options.document == "file") {
-      refuse_options(option_set("document", "file") + ": a document of JSON lines is a line");
+      refuse_options(option_set("document", "file") + ": in JSON lines, each line is a document");
     }
     return DocumentIs::line;
   }
@@ -260,8 +259,8 @@ class Text : public ListedSource {
     try {
       if (text == nullptr) {
         throw error_of(ErrorCode::unsupported,
-                       "has {} bytes, but a document may have at most {}; cut it into several, or "
-                       "raise the limit with {}",
+                       "has {} bytes, but a document may have at most {}; split it, or raise the "
+                       "limit with {}",
                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes"));
       }
       if (document_ == DocumentIs::file) {
@@ -349,7 +348,7 @@ class Text : public ListedSource {
   void report_replaced(const BlockTokens& tokens, SampleBuffers& buffers) const {
     if (tokens.num_replaced == 0) return;
     buffers.report(
-        {.reason = fmt::format("{} of {} bytes are not UTF-8, first in {}", tokens.num_replaced,
+        {.reason = fmt::format("{} of {} bytes are not UTF-8, the first in {}", tokens.num_replaced,
                                tokens.text_bytes, tokens.first_replaced),
          .action = kBytesReplaced,
          .count = tokens.num_replaced});
@@ -404,7 +403,7 @@ void validate(const TextOptions& options) {
                                  option_name("end_of_text")));
     }
   } else if (options.vocabulary_size != 0) {
-    refuse_options(fmt::format("{} comes from {}; leave it out", option_name("vocabulary_size"),
+    refuse_options(fmt::format("{} is known from {}; leave it out", option_name("vocabulary_size"),
                                option_name("tokenizer")));
   }
 }

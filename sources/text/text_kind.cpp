@@ -13,16 +13,15 @@ namespace ffkit {
 
 void describe(TextOptions& options, OptionTable& table) {
   table
-      .add(
-          "tokenizer", options.tokenizer,
-          "A tokenizer.json of byte-level BPE, a folder with one or with vocab.json and merges.txt "
-          "(or encoder.json and vocab.bpe), or the word bytes, which makes each byte a token")
+      .add("tokenizer", options.tokenizer,
+           "A tokenizer.json of byte-level BPE, a folder with it or with vocab.json and merges.txt "
+           "(or encoder.json and vocab.bpe), or the word bytes, which makes each byte a token")
       .set_stored(false);
   table
       .add("ending", options.ending,
            "Ending of the file names, with or without .gz, .zst, .bz2, .xz: .jsonl, .ndjson and "
-           ".json are JSON, others texts")
-      .set_default("JSON where there is any, else .txt");
+           ".json are JSON, all others text")
+      .set_default("JSON if there is any, else .txt");
   table.add("document", options.document, "Unit that becomes a document in text files")
       .set_choices({"file", "line"})
       .set_default("file");
@@ -31,7 +30,7 @@ void describe(TextOptions& options, OptionTable& table) {
             "Member of JSON documents with an array of tokens, instead of a text");
   table
       .add("vocabulary-size", options.vocabulary_size,
-           fmt::format("Tokens of the vocabulary, for {} without {}", option_name("tokens_field"),
+           fmt::format("Size of the vocabulary, for {} without {}", option_name("tokens_field"),
                        option_name("tokenizer")))
       .set_range(0, 1 << 24);
   table.add("end-of-text", options.end_of_text, "Number of the token after each document")
@@ -42,7 +41,7 @@ void describe(TextOptions& options, OptionTable& table) {
       .set_range(1 << 10, 1 << 30);
   table
       .add("max-document-bytes", options.max_document_bytes,
-           "Longest document; a longer one is bad, like one without the member: see " +
+           "Longest document; a longer one is bad, and so is one without the member: see " +
                option_name("bad_samples"))
       .set_size()
       .set_range(1 << 10, 1 << 30);

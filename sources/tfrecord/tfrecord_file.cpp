@@ -37,7 +37,7 @@ class WireReader {
     uint64_t value = 0;
     constexpr int kMaxBytes = 10;
     for (int i = 0; i < kMaxBytes; ++i) {
-      if (rest_.empty()) throw broken_example("it ends inside of a number");
+      if (rest_.empty()) throw broken_example("it ends inside a number");
       const auto byte = std::to_integer<uint64_t>(rest_.front());
       rest_ = rest_.subspan(1);
       value |= (byte & 0x7F) << (7 * i);
@@ -47,7 +47,7 @@ class WireReader {
   }
 
   std::span<const std::byte> take(uint64_t num_bytes) {
-    if (num_bytes > rest_.size()) throw broken_example("it ends inside of a value");
+    if (num_bytes > rest_.size()) throw broken_example("it ends inside a value");
     const auto taken = rest_.first(static_cast<size_t>(num_bytes));
     rest_ = rest_.subspan(taken.size());
     return taken;
@@ -66,7 +66,7 @@ class WireReader {
     } else if (wire_type == kFixed32) {
       take(sizeof(uint32_t));
     } else {
-      throw broken_example("a field is of an unknown type");
+      throw broken_example("a field has an unknown type");
     }
   }
 
@@ -94,7 +94,7 @@ void for_each_field(std::span<const std::byte> message, const Use& use) {
 // How many varints there are in `bytes`, which must end with one.
 size_t count_varints(std::span<const std::byte> bytes) {
   if (!bytes.empty() && std::to_integer<unsigned>(bytes.back()) >= 0x80) {
-    throw broken_example("a list of numbers ends inside of one");
+    throw broken_example("a list of numbers ends inside a number");
   }
   return static_cast<size_t>(std::ranges::count_if(
       bytes, [](std::byte byte) { return std::to_integer<unsigned>(byte) < 0x80; }));
@@ -116,7 +116,7 @@ void add_values(TfFeature& feature, std::span<const std::byte> list, TfKind kind
     if (kind == TfKind::floats && (wire_type == kLengthDelimited || wire_type == kFixed32)) {
       const auto piece = wire_type == kFixed32 ? reader.take(sizeof(float)) : reader.block();
       if (piece.size() % sizeof(float) != 0) {
-        throw broken_example("a list of floats has a part of one");
+        throw broken_example("a list of floats ends inside a float");
       }
       feature.pieces.push_back(piece);
       feature.num_values += piece.size() / sizeof(float);
@@ -128,7 +128,7 @@ void add_values(TfFeature& feature, std::span<const std::byte> list, TfKind kind
       feature.pieces.push_back(piece);
       return true;
     }
-    throw broken_example("a list holds values of another kind than its name says");
+    throw broken_example("the values of a list have another type than the list");
   });
 }
 
@@ -149,8 +149,7 @@ TfFeature read_entry(std::span<const std::byte> message) {
   std::span<const std::byte> value;
   for_each_field(message, [&](uint64_t number, uint64_t wire_type, WireReader& reader) {
     if (number > 2) return false;
-    if (wire_type != kLengthDelimited)
-      throw broken_example("an entry is not a name with a feature");
+    if (wire_type != kLengthDelimited) throw broken_example("an entry is not a name and a feature");
     const auto block = reader.block();
     if (number == 1) {
       feature.name = {reinterpret_cast<const char*>(block.data()), block.size()};
@@ -237,13 +236,13 @@ Error no_tfrecord_error(const fs::path& path, std::span<const std::byte> head) {
   constexpr auto kRiegeli = "\x83\xAF\x70\xD1\x0D\x88\x4A\x3F"sv;
   if (begins_with(head, kRiegeli)) {
     return source_error(path, ErrorCode::unsupported,
-                        "is a Riegeli file, as array_record writes it, not a TFRecord file");
+                        "is a Riegeli file (written by array_record), not a TFRecord file");
   }
   for (const auto zlib : {"\x78\x01"sv, "\x78\x5E"sv, "\x78\x9C"sv, "\x78\xDA"sv}) {
     if (begins_with(head, zlib)) {
       return source_error(path, ErrorCode::unsupported,
-                          "is zlib data, as TensorFlow writes it with compression_type='ZLIB'; "
-                          "write it with 'GZIP' or without compression");
+                          "is zlib data (TensorFlow's compression_type='ZLIB'); write it again "
+                          "with 'GZIP' or without compression");
     }
   }
   const ContentKind kind = content_kind(head);
@@ -280,8 +279,8 @@ void TfExample::parse(std::span<const std::byte> message) {
     if (wire_type != kLengthDelimited) throw broken_example("it holds no features");
     if (number == 2) {
       throw Error(ErrorCode::unsupported,
-                  "is a tf.train.SequenceExample, whose lists of steps are not read; write its "
-                  "steps as features of a tf.train.Example");
+                  "is a tf.train.SequenceExample, but ffkit does not read its lists of steps; "
+                  "write the steps as features of a tf.train.Example");
     }
     for_each_field(reader.block(), [&](uint64_t entry, uint64_t entry_type, WireReader& entries) {
       if (entry != 1) return false;
@@ -310,8 +309,8 @@ Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
     add_shapes(FeatureJson::parse(json), "", {}, 0, shapes);
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is not a features.json of TensorFlow Datasets ({}); remove it, and the "
-                       "shapes of tensors are those of the records",
+                       "is not a features.json of TensorFlow Datasets ({}); remove it to take the "
+                       "shapes of tensors from the records",
                        error.what());
   } catch (const Error& error) {
     throw error.within({.path = path});
@@ -331,8 +330,8 @@ std::map<std::string, int64_t> read_tfds_counts(const fs::path& path, std::strin
     }
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is not a dataset_info.json of TensorFlow Datasets ({}); remove it if the "
-                       "records need not be compared with it",
+                       "is not a dataset_info.json of TensorFlow Datasets ({}); remove it if you "
+                       "do not need to compare the records with it",
                        error.what());
   } catch (const Error& error) {
     throw error.within({.path = path});
@@ -369,7 +368,7 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
         throw source_error(path, ErrorCode::corrupt, "record 0 {}; get the file again", what);
       }
       places.damage = fmt::format(
-          "{}; it and the rest of the file, {} bytes, cannot be read; get the file again", what,
+          "{}, so it and the rest of the file, {} bytes, cannot be read; get the file again", what,
           num_bytes - offset);
       use(std::ssize(records), {});
       records.push_back({offset, num_bytes - offset});
@@ -391,7 +390,7 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
       return end_here(fmt::format(
-          "is cut short: it has {} bytes and {} of checksum, but only {} are left in the file",
+          "is cut short: it needs {} bytes and {} of checksum, but only {} are left in the file",
           length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};

@@ -299,8 +299,8 @@ class TfRecordRows final : public FileRows {
       } else if (feature.num_rows > 0 && options.columns.empty()) {
         throw source_error(
             files(0).paths().front(), ErrorCode::unsupported,
-            "the feature '{}' is in {} of {} samples of this group of files, and in none of the "
-            "first group; name the columns to take with {}, or convert without {}",
+            "the feature '{}' is in {} of {} samples of this group of files, but not in the first "
+            "group; list the columns to convert with {}, or convert without {}",
             printable(name), feature.num_rows, num_seen, option_name("columns"),
             option_name("by_files"));
       }
@@ -318,8 +318,7 @@ class TfRecordRows final : public FileRows {
         if (split.name == (called.empty() ? name : called)) num_there = split.num_samples;
       }
       if (num_there == count) continue;
-      note("{} records are there of split '{}', and dataset_info.json counts {}", num_there, name,
-           count);
+      note("found {} records of split '{}', but dataset_info.json says {}", num_there, name, count);
     }
   }
 
@@ -345,11 +344,11 @@ class TfRecordRows final : public FileRows {
 
   void note_feature(const std::string& name, const SeenFeature& feature, int64_t num_seen) {
     if (feature.num_rows < num_seen) {
-      note("the feature '{}' is {} in {} samples, which lack it or have no value of it",
+      note("the feature '{}' is {} in {} samples, which have no such feature or no value in it",
            printable(name), is_single(feature) ? "null" : "empty", num_seen - feature.num_rows);
     }
     if (feature.num_other > 0) {
-      note("the feature '{}' is of another type in {} samples than in the first; they count as bad",
+      note("the feature '{}' has another type in {} samples than in the first; they count as bad",
            printable(name), feature.num_other);
     }
   }
@@ -386,11 +385,11 @@ class TfRecordRows final : public FileRows {
   static void set_value(RowValue& value, const Field& field, const std::vector<int64_t>& shape,
                         const TfFeature& feature, SampleBuffers& buffers) {
     if (feature.kind != kind_of(field)) {
-      throw Error(ErrorCode::invalid_argument, "is of another type than in the first sample");
+      throw Error(ErrorCode::invalid_argument, "has another type than in the first sample");
     }
     const bool is_list = field.type == FieldType::list || field.type == FieldType::tensor;
     if (feature.num_values > 1 && !is_list) {
-      throw error_of(ErrorCode::invalid_argument, "has {} values, but one in the first files",
+      throw error_of(ErrorCode::invalid_argument, "has {} values, but only one in the first files",
                      feature.num_values);
     }
     if (feature.kind == TfKind::bytes) {
@@ -453,8 +452,8 @@ FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) 
   FileListing files = file_listing(find_tfrecords(Place(path).path()));
   if (file_beside(files.splits.front().files.front().path, "dataset_info.json")) {
     add_note(files.notes, shown_place(path),
-             "the numbers of samples in dataset_info.json are not compared, since no more than a "
-             "group of files is looked at");
+             "the numbers of samples in dataset_info.json are not compared, because only one group "
+             "of files is read at a time");
   }
   return files;
 }

@@ -309,7 +309,7 @@ class TranscodedSource : public DatasetRecords {
     };
     if (dataset.format_version() == 1) {
       refuse(ErrorCode::invalid_argument,
-             "is FFRecord v1; make a data set of it with 'ffconvert v1' first");
+             "is a file of FFRecord v1; convert it with 'ffconvert v1' first");
     }
     Manifest manifest = dataset.manifest();
     if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");

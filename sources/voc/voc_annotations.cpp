@@ -44,7 +44,7 @@ VocObject object_of(const XmlElement& element) {
 VocAnnotation parse_voc_annotation(std::string_view text) {
   const XmlElement root = parse_xml(text);
   if (root.name != "annotation") {
-    throw error_of(ErrorCode::invalid_argument, "is an XML file of <{}>, and none of Pascal VOC",
+    throw error_of(ErrorCode::invalid_argument, "is an XML file of <{}>, not of Pascal VOC",
                    printable(root.name));
   }
   VocAnnotation annotation;

@@ -74,7 +74,7 @@ class VocLabels final : public PictureLabels {
     if (object.name.empty()) return "has no <name>";
     const auto id = id_of_.find(object.name);
     if (id == id_of_.end()) return "its class is not listed";
-    if (!object.box) return "has no <bndbox> of four numbers, xmin, ymin, xmax and ymax";
+    if (!object.box) return "has no <bndbox> with the four numbers xmin, ymin, xmax and ymax";
     const auto& [xmin, ymin, xmax, ymax] = *object.box;
     // From the left edge of the first pixel to the right one of the last.
     const BoxEdges box = {xmin - first_pixel_, ymin - first_pixel_, xmax, ymax};
@@ -116,7 +116,7 @@ class VocSet {
     } else {
       pictures_ = folder_called(root_, {"JPEGImages", "images", "Images"});
       if (pictures_.empty()) {
-        throw source_error(root_, ErrorCode::not_found, "has no folder JPEGImages of pictures");
+        throw source_error(root_, ErrorCode::not_found, "has no folder JPEGImages with pictures");
       }
       list_sets();
     }
@@ -151,7 +151,7 @@ class VocSet {
     }
     if (years.size() > 1) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "holds several sets, {}; convert each of them", fmt::join(years, ", "));
+                         "holds the sets {}; convert them separately", fmt::join(years, ", "));
     }
     return years.empty() ? path : path / years.front();
   }
@@ -207,8 +207,7 @@ class VocSet {
         throw source_error(annotations_, ErrorCode::not_found, "holds no XML files");
       }
       if (wanted.size() > 2 && std::erase(wanted, "trainval") > 0) {
-        add_note(set_.notes, lists.string(),
-                 "'trainval' is left out, since train and val are there");
+        add_note(set_.notes, lists.string(), "'trainval' is left out, because train and val exist");
       }
     }
     for (const std::string& split : wanted) {
@@ -224,7 +223,7 @@ class VocSet {
                       if (!line.empty()) names.names.emplace_back(line);
                     });
       if (names.names.empty()) {
-        add_note(set_.notes, names.list.string(), "is empty; left out");
+        add_note(set_.notes, names.list.string(), "is empty and is left out");
       }
       add_names(std::move(names));
     }
@@ -266,8 +265,8 @@ class VocSet {
     }
     if (num_before > 0 && options_.first_pixel == 1) {
       add_note(set_.notes, root_.string(),
-               "{} boxes begin before pixel 1, the first of Pascal VOC, and are taken as they are; "
-               "if the files count edges from 0, give {}",
+               "{} boxes begin before pixel 1, the first pixel of Pascal VOC, and are stored as "
+               "they are; if the files count edges from 0, give {}",
                num_before, option_set("first_pixel", "0"));
     }
     classes_.assign(found.begin(), found.end());
@@ -324,15 +323,15 @@ class VocSet {
     }
     if (missing.empty()) return;
     const std::string what =
-        fmt::format("{} of the {} annotations of '{}' are not there: {}", missing.size(),
+        fmt::format("{} of the {} annotations of '{}' are missing: {}", missing.size(),
                     split.taken.size(), names.list.string(), missing.front());
     if (missing.size() == split.taken.size()) {
-      add_note(set_.notes, names.split, "{}; its pictures are taken with no boxes", what);
+      add_note(set_.notes, names.split, "{}; its pictures are stored without boxes", what);
       return;
     }
     if (!options_.allow_missing) {
       throw source_error(names.annotations, ErrorCode::not_found,
-                         "{}; put them there, or leave their pictures out with {}", what,
+                         "{}; add them, or leave out their pictures with {}", what,
                          option_on("allow_missing"));
     }
     std::erase_if(split.taken, [&](size_t i) { return names.stamps[i].num_bytes < 0; });

@@ -206,7 +206,7 @@ class WebDataset : public ListedPictures {
     const std::string_view id(reinterpret_cast<const char*>(data.data()), data.size());
     if (id.empty() || !simdjson::validate_utf8(id)) {
       throw error_at(origin, ErrorCode::corrupt, "the id in its member '.{}' is {}", id_member_,
-                     id.empty() ? "empty" : "no UTF-8 text");
+                     id.empty() ? "empty" : "not UTF-8 text");
     }
     return id;
   }
@@ -260,8 +260,8 @@ class WebDataset : public ListedPictures {
   void make_fields(const std::set<std::string>& extensions, const std::set<std::string>& rivals) {
     if (!id_member_.empty() && !extensions.contains(id_member_)) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "no sample has a member '.{}', which {} names; leave the option out where "
-                         "keys are the ids",
+                         "no sample has the member '.{}' that {} names; leave out the option if "
+                         "the keys are the ids",
                          id_member_, option_name("id_member"));
     }
     for (const std::string& extension : extensions) {
@@ -285,7 +285,7 @@ class WebDataset : public ListedPictures {
     if (!label_key_.empty()) {
       if (number_of(kLabel) < fields_.size() || number_of(kJson) == fields_.size()) {
         throw source_error(path_, ErrorCode::invalid_argument,
-                           "{} needs members '.json', and no others that are labels",
+                           "{} needs members '.json' and no other members with labels",
                            option_name("label_key"));
       }
       fields_.push_back({.name = kLabel, .kind = WebDatasetKind::label});
@@ -344,7 +344,7 @@ class WebDataset : public ListedPictures {
     if (num_ignored > 0) {
       add_note(
           notes_, path_.string(),
-          "split '{}': {} members of no sample (no extension, hidden, or __name__) were left out",
+          "split '{}': {} members without a sample (no extension, hidden, __name__) were left out",
           split.name, num_ignored);
     }
     info.num_samples = std::ssize(split.samples);
@@ -361,7 +361,7 @@ class WebDataset : public ListedPictures {
     const auto same = std::ranges::adjacent_find(keys);
     if (same == keys.end()) return;
     add_note(notes_, path_.string(),
-             "split '{}': samples of different tars have the same key, '{}' for one, and hence the "
+             "split '{}': samples of different tars have the same key, such as '{}', and so the "
              "same id",
              split.name, *same);
   }
@@ -392,7 +392,7 @@ class WebDataset : public ListedPictures {
           ++num_missing[field];
           if (allow_missing) continue;
           throw error_at(describe(s, static_cast<int64_t>(i)), ErrorCode::invalid_argument,
-                         "has no member for field '{}', which other samples have; complete it, or "
+                         "has no member for field '{}', but other samples have one; add it, or "
                          "leave such fields empty with {}{}",
                          fields_[field].name, option_on("allow_missing"), frames_remedy(field));
         }

@@ -23,8 +23,8 @@ class WebDatasetSourceKind final
               "depth_0001.png, they are frames of a video: they become one list in the order of "
               "the numbers, called frames or depth/frames");
     table.add("id-member", options_.id_member,
-              "Extension of the members that hold the samples' ids, such as id.txt, which "
-              "ffinspect export writes; otherwise the id is the key");
+              "Extension of the members with the ids of the samples, such as id.txt, which "
+              "ffinspect export writes; without it, the id is the key");
     table
         .add("max-sample-bytes", options_.max_sample_bytes,
              "Largest sample; a larger one is a bad sample. Each thread keeps one sample in memory")

@@ -57,8 +57,8 @@ int64_t label_of(std::string_view text, const std::vector<std::string>& classes)
     throw error_of(ErrorCode::invalid_argument, "the label is '{}', {}", text.substr(0, 40),
                    text.empty() ? "which is empty"
                    : classes.empty()
-                       ? "which is not a whole number; give the names of all classes, in "
-                         "the order of their numbers, by " +
+                       ? "which is not a whole number; give the names of all classes, in the order "
+                         "of their numbers, with " +
                              option_name("classes")
                        : "which is neither a whole number nor one of the classes");
   }
@@ -90,8 +90,8 @@ WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& fil
     if (shard.samples.empty() || shard.samples.back().key != key) {
       if (!keys.insert(key).second) {
         refuse(
-            fmt::format("has members in several places, '{}' among them; write the tar with the "
-                        "members of a sample side by side (tar --sort=name)",
+            fmt::format("has members in several places of the tar, such as '{}'; write all members "
+                        "of a sample one after another (tar --sort=name)",
                         member.name));
       }
       shard.samples.push_back({key, 0});
@@ -178,7 +178,7 @@ std::string settle_picture(WebDatasetField& field, std::span<const std::byte> he
   }
   field.kind = WebDatasetKind::image;
   if (!is_image) field.name = "image";
-  return fmt::format("the first '{}' is {}; they are taken as the pictures '{}'", name,
+  return fmt::format("the first '{}' is {}; these members become the pictures '{}'", name,
                      content_name(kind), field.name);
 }
 
@@ -231,8 +231,8 @@ std::map<std::string, std::string> names_as_before(const FoundMembers& found,
       continue;
     }
     throw source_error(tars.front(), ErrorCode::unsupported,
-                       "this group of tars has members '.{}', which no sample of the first group "
-                       "has; convert without {}",
+                       "this group of tars has members '.{}', but no sample of the first group has "
+                       "one; convert without {}",
                        extension, option_name("by_files"));
   }
   return names;
@@ -256,7 +256,7 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
       if (header.dtype != field.dtype) {
         throw error_of(
             ErrorCode::invalid_argument,
-            "its numbers are {}, but those of the first sample are {}; all must be of one type",
+            "its type is {}, but the type in the first sample is {}; use one type for all samples",
             to_string(header.dtype), to_string(field.dtype));
       }
       record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
@@ -279,12 +279,12 @@ void set_label_in_json(RecordBuilder& record, size_t position, const std::string
   if (parse_as_python(parser, std::span(padded.data(), padded.size()), value) !=
           simdjson::SUCCESS ||
       value.get_object().get(object) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is not a JSON object, which the label is to be a member of");
+    throw Error(ErrorCode::corrupt, "is not a JSON object with a member for the label");
   }
   simdjson::dom::element label;
   if (!find_member(object, key, label)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "has no member '{}', which {} names, or it is null or NaN", key,
+                   "has no value (or null or NaN) for the member '{}' that {} names", key,
                    option_name("label_key"));
   }
   std::string_view text;

@@ -78,24 +78,24 @@ class LabelParser {
     const double label = numbers.front();
     if (label < 0 || label != std::floor(label) ||
         label >= static_cast<double>(yaml_.names.size())) {
-      return fmt::format("its class is {}; data.yaml has 0 to {}", label, yaml_.names.size() - 1);
+      return fmt::format("its class is {}, expected 0 to {}", label, yaml_.names.size() - 1);
     }
     if (yaml_.num_keypoints > 0) {
       const size_t wanted = kBoxNumbers + num_point_numbers();
       if (numbers.size() != wanted) {
-        return fmt::format("has {} numbers; by 'kpt_shape' it needs {}", numbers.size(), wanted);
+        return fmt::format("has {} numbers, but 'kpt_shape' needs {}", numbers.size(), wanted);
       }
     } else if (numbers.size() != kBoxNumbers && (numbers.size() < 7 || numbers.size() % 2 == 0)) {
       return fmt::format(
-          "has {} numbers; a box has 5, and a polygon its class and x and y of three points or "
-          "more",
+          "has {} numbers; a box has 5, and a polygon has its class and x and y of at least three "
+          "points",
           numbers.size());
     }
     for (size_t i = 1; i < numbers.size(); ++i) {
       const bool is_visibility =
           yaml_.keypoint_width == 3 && i >= kBoxNumbers && (i - kBoxNumbers) % 3 == 2;
       if (numbers[i] >= -kTolerance && (numbers[i] <= 1 + kTolerance || is_visibility)) continue;
-      return fmt::format("{} is not a share of a side, 0 to 1", numbers[i]);
+      return fmt::format("{} is not a share of a side, expected 0 to 1", numbers[i]);
     }
     return {};
   }
@@ -238,7 +238,7 @@ class YamlReader {
   void end_line() {
     skip_spaces();
     if (!at_end_of_line()) {
-      refuse(fmt::format("'{}' is not expected here", printable(rest_.substr(0, 20))));
+      refuse(fmt::format("found an unexpected '{}'", printable(rest_.substr(0, 20))));
     }
     if (!rest_.empty()) skip_line();
   }
@@ -255,8 +255,8 @@ class YamlReader {
     if (rest_.starts_with('\'') || rest_.starts_with('"')) return take_quoted();
     if (rest_.find_first_of("&*!|>@`") == 0) {
       refuse(
-          fmt::format("begins with '{}': anchors, tags and texts of several lines are not read; "
-                      "write the value itself",
+          fmt::format("begins with '{}', but ffkit does not read anchors, tags and texts of "
+                      "several lines; write the value itself",
                       rest_.front()));
     }
     size_t size = 0;
@@ -288,7 +288,7 @@ class YamlReader {
       } else if (rest_[i] == '\\' && quote == '"') {
         const char escaped = rest_.substr(i + 1).empty() ? '\n' : rest_[++i];
         if (std::string_view("\"\\/ ").find(escaped) == std::string_view::npos) {
-          refuse(fmt::format("'\\{}' in quotation marks is not read; write the letter itself",
+          refuse(fmt::format("'\\{}' in quotation marks is not read; write the character itself",
                              printable({&escaped, 1})));
         }
         text += escaped;
@@ -296,7 +296,7 @@ class YamlReader {
         text += rest_[i];
       }
     }
-    refuse("quotation marks do not end on their line");
+    refuse("a text in quotation marks does not end on its line");
   }
 
   void skip_to_item() {
@@ -314,14 +314,14 @@ class YamlReader {
       if (value.is_mapping) key = take_key(/*in_brackets=*/true);
       skip_to_item();
       if (rest_.starts_with('[') || rest_.starts_with('{')) {
-        refuse("a list in a list is not read here");
+        refuse("ffkit does not read a list inside a list here");
       }
       value.items.emplace_back(std::move(key), take_scalar(/*in_brackets=*/true, /*is_key=*/false));
       skip_to_item();
       if (rest_.starts_with(',')) {
         rest_.remove_prefix(1);
       } else if (!rest_.starts_with(close)) {
-        refuse(fmt::format("lacks '{}'", close));
+        refuse(fmt::format("has no '{}'", close));
       }
     }
     rest_.remove_prefix(1);
@@ -347,7 +347,7 @@ class YamlReader {
       }
       rest_.remove_prefix(own);
       if (own != *indent || is_item != value.is_list || item.starts_with('\t')) {
-        refuse("is indented otherwise than the lines before it, or is not a member of their list");
+        refuse("has another indentation than the lines before it, or is not an item of their list");
       }
       std::string key;
       if (is_item) {
@@ -381,7 +381,7 @@ std::vector<std::string> names_of(const YamlValue& value, const YamlReader& read
     const auto at = value.is_list ? std::optional(static_cast<int64_t>(i)) : number_of(key);
     if (!at || *at >= std::ssize(names) || is_there[static_cast<size_t>(*at)]) {
       reader.refuse(fmt::format(
-          "'names' has {} classes, whose numbers are 0 to {}, each once; '{}' is another one",
+          "'names' has {} classes, so it needs each number from 0 to {} once; '{}' does not fit",
           names.size(), names.size() - 1, printable(key)));
     }
     names[static_cast<size_t>(*at)] = name;
@@ -391,7 +391,7 @@ std::vector<std::string> names_of(const YamlValue& value, const YamlReader& read
 }
 
 std::vector<std::string> places_of(const YamlValue& value, const YamlReader& reader) {
-  if (value.is_mapping) reader.refuse("a split is a path or a list of paths, no mapping");
+  if (value.is_mapping) reader.refuse("a split is a path or a list of paths, not a mapping");
   std::vector<std::string> places;
   for (const auto& [_, place] : value.items) places.push_back(place);
   if (!value.is_list) places = {value.scalar};
@@ -461,7 +461,7 @@ DataYaml parse_data_yaml(std::string_view text, const fs::path& file) {
     reader.refuse(fmt::format("'nc' is {}, but 'names' has {} classes; correct one of them",
                               *num_classes, yaml.names.size()));
   }
-  if (yaml.names.empty()) reader.refuse("has no 'names' of classes: is it a data set of YOLO?");
+  if (yaml.names.empty()) reader.refuse("has no 'names' of classes; it may not belong to YOLO");
   return yaml;
 }
 

@@ -34,7 +34,7 @@ class YoloLabels final : public PictureLabels {
                 SampleBuffers& buffers) const override {
     std::string_view text;
     if (size == PixelSize{}) {
-      buffers.report({"its size is not known, and its labels are shares of it", "has no boxes"});
+      buffers.report({"its size is not known, but its labels need the size", "has no boxes"});
     } else if (from.stamp.num_bytes > 0) {
       const auto bytes = read_listed_file(from.path, from.stamp, buffers);
       text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -92,8 +92,8 @@ class YoloSet {
     }
     if (set_.splits.empty()) {
       throw source_error(file, ErrorCode::not_found,
-                         "names no pictures in 'train', 'val' or 'test' that are there; correct "
-                         "its 'path'");
+                         "names no existing pictures in 'train', 'val' or 'test'; correct its "
+                         "'path'");
     }
     look_at_labels();
   }
@@ -117,7 +117,7 @@ class YoloSet {
     if (found.size() == 1) return canonical_place(path) / found.front();
     throw source_error(path, ErrorCode::not_found,
                        found.empty() ? "holds no data.yaml; write one with 'names' of the classes, "
-                                       "and 'train' and 'val', which are folders of pictures"
+                                       "and with the folders of pictures as 'train' and 'val'"
                                      : "holds several .yaml files; name one of them");
   }
 
@@ -128,7 +128,7 @@ class YoloSet {
       if (is_folder_at(root)) return canonical_place(root);
     }
     add_note(set_.notes, file.string(),
-             "its 'path' {} is not there; splits are looked for beside the file", yaml_->path);
+             "its 'path' {} does not exist; ffkit looks for splits beside the file", yaml_->path);
     return folder;
   }
 
@@ -154,10 +154,10 @@ class YoloSet {
         add_list(at, pictures);
       } else if (is_given || name == "train") {
         throw source_error(at, ErrorCode::not_found,
-                           "there is no such folder or list, which {} has as '{}'", file.string(),
+                           "there is no such folder or list, but {} has it as '{}'", file.string(),
                            name);
       } else {
-        add_note(set_.notes, file.string(), "its '{}' {} is not there; left out", name,
+        add_note(set_.notes, file.string(), "its '{}' {} does not exist and is left out", name,
                  at.string());
       }
     }
@@ -230,12 +230,12 @@ class YoloSet {
       if (num_bare == 0) continue;
       add_note(
           set_.notes, split.from.images.string(),
-          "{} of {} pictures have no file of labels, or an empty one, and are taken with no boxes",
+          "{} of {} pictures have no file of labels, or an empty one, and are stored without boxes",
           num_bare, split.taken.size());
     }
     if (num_found == 0) {
       throw source_error(known.begin()->parent_path(), ErrorCode::not_found,
-                         "no picture has a file of labels; that of '{}' would be {}",
+                         "no picture has a file of labels; for '{}', expected {}",
                          set_.splits.front().file.pictures.front().file_name,
                          set_.splits.front().beside.front().front().path.string());
     }
@@ -258,7 +258,7 @@ class YoloSet {
     }
     if (others.empty()) return;
     add_note(set_.notes, root_.string(),
-             "{} files of labels are of no picture, such as {}; left out", others.size(),
+             "{} files of labels belong to no picture and are left out, such as {}", others.size(),
              others.front());
   }
 

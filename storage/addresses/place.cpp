@@ -82,8 +82,8 @@ std::string_view take_name(std::string_view text, std::string_view& rest, std::s
   if (name.empty()) refuse_address(text, fmt::format("names no {}", what), form);
   if (!is_name(name)) {
     refuse_address(text,
-                   fmt::format("has '{}' where its {}'s name should be, which may have only "
-                               "letters, digits, '-', '.' and '_'",
+                   fmt::format("has '{}' as the name of its {}, but a name may have only letters, "
+                               "digits, '-', '.' and '_'",
                                printable(name), what),
                    form);
   }
@@ -122,7 +122,7 @@ Address parse_hf(std::string_view text, std::string_view rest, std::string_view 
     if (address.revision.empty()) refuse_address(text, "has no revision after its '@'", form);
   }
   if (!is_name(owner) || !is_name(name)) {
-    refuse_address(text, "has no owner and name of a data set", form);
+    refuse_address(text, "has no owner or no name of a data set", form);
   }
   address.place.append(owner).append("/").append(name);
   address.path = rest;
@@ -186,7 +186,7 @@ Address parse_address(std::string_view text) {
   const std::string own = account_first(text.substr(known->start.size()));
   std::string_view rest = own;
   if (text.find('\0') != std::string_view::npos) {
-    refuse_address(text, "has a zero byte in it", known->form);
+    refuse_address(text, "contains a zero byte", known->form);
   }
   Address address{.scheme = known->scheme, .place = {}, .path = {}, .query = {}, .revision = {}};
   if (known->scheme == Scheme::https || known->scheme == Scheme::http) {
@@ -199,7 +199,7 @@ Address parse_address(std::string_view text) {
   if (known->scheme == Scheme::file) {
     if (rest.starts_with("localhost/")) rest.remove_prefix(9);
     if (!rest.starts_with('/')) {
-      refuse_address(text, "has the name of a host before its path", known->form);
+      refuse_address(text, "has a host name before its path", known->form);
     }
     address.path = rest;
     return address;
@@ -214,7 +214,7 @@ Address parse_address(std::string_view text) {
         take_name(text, rest, known->scheme == Scheme::az ? "container" : "bucket", known->form);
     address.path = rest;
     if (known->scheme == Scheme::az && is_signature(query_in(text))) {
-      refuse_address(text, "has a signature, which AZURE_STORAGE_SAS_TOKEN is for", known->form);
+      refuse_address(text, "has a signature: set AZURE_STORAGE_SAS_TOKEN instead", known->form);
     }
   }
   if (has_dot_part(address.path)) {

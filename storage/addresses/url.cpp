@@ -122,7 +122,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   url.host = in_lower_case(rest.substr(0, end_of_host));
   rest.remove_prefix(end_of_host);
   if (url.host.find('@') != std::string::npos) {
-    refuse_url(text, what, "has a user's name before its host, which is not supported");
+    refuse_url(text, what, "has a user name before its host, which is not supported");
   }
   const size_t colon = url.host.rfind(':');
   const bool has_port =
@@ -130,9 +130,9 @@ Url parse_url(std::string_view text, const std::string& what) {
   const std::string_view name =
       std::string_view(url.host).substr(0, has_port ? colon : url.host.size());
   if (has_port && !is_port(std::string_view(url.host).substr(colon + 1))) {
-    refuse_url(text, what, "has no number of a port after its host");
+    refuse_url(text, what, "has no valid port number after its host");
   }
-  if (!is_host_name(name) && !is_ipv6(name)) refuse_url(text, what, "has no name of a host");
+  if (!is_host_name(name) && !is_ipv6(name)) refuse_url(text, what, "has no valid host name");
   // A client leaves out the port that a scheme has by itself, and signs the host without it.
   const std::string own_port = url.is_https ? ":443" : ":80";
   if (has_port && url.host.ends_with(own_port)) url.host.resize(url.host.size() - own_port.size());

@@ -69,7 +69,7 @@ ConnectionString parse_connection_string(std::string_view text) {
     text.remove_prefix(std::min(member.size() + 1, text.size()));
     const size_t equals = member.find('=');
     if (trimmed(member).empty()) continue;
-    if (equals == member.npos) throw bad_variable(fmt::format("{} lacks a '='", kInString));
+    if (equals == member.npos) throw bad_variable(fmt::format("a part of {} lacks '='", kInString));
     members[in_lower_case(trimmed(member.substr(0, equals)))] = trimmed(member.substr(equals + 1));
   }
   // Azurite, whose account and key are the same everywhere.
@@ -127,7 +127,7 @@ BearerToken find_azure_token(const Surroundings& surroundings, std::vector<std::
     looked.push_back(
         fmt::format("the identity at {} gives no token ({})", url.host, outcome_of(response)));
     throw Error(is_app && response.status >= 500 ? ErrorCode::io : ErrorCode::invalid_argument,
-                fmt::format("has no credentials of Azure; looked at: {}", fmt::join(looked, "; ")),
+                fmt::format("has no Azure credentials: {}", fmt::join(looked, ", ")),
                 {.subject = ErrorSubject::argument,
                  .remedy = "set AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or "
                            "AZURE_STORAGE_CONNECTION_STRING, or AZURE_NO_SIGN_REQUEST=YES for a "
@@ -157,7 +157,7 @@ S3Settings azure_settings(const std::string& place, const Surroundings& surround
   std::vector<std::string> looked;
   const auto use = [&](const char* name, const ConnectionString& found) {
     if (!found.account.empty() && found.account != settings.account) {
-      looked.push_back(fmt::format("{} is of the account {}", name, printable(found.account)));
+      looked.push_back(fmt::format("{} belongs to the account {}", name, printable(found.account)));
       return;
     }
     if (!found.endpoint.empty()) settings.endpoint = found.endpoint;
@@ -166,7 +166,7 @@ S3Settings azure_settings(const std::string& place, const Surroundings& surround
     authorizer->sas = as_in_url(found.sas.substr(found.sas.starts_with('?') ? 1 : 0));
     if (found.key.empty()) return;
     const std::optional<std::string> key = from_base64(found.key);
-    if (!key) throw bad_variable(fmt::format("{} has no key in base64", name));
+    if (!key) throw bad_variable(fmt::format("the key in {} is not base64", name));
     authorizer->keys = {.id = settings.account, .secret = *key, .token = {}};
   };
   const std::string account = surroundings.variable("AZURE_STORAGE_ACCOUNT");

@@ -20,11 +20,11 @@ void drop_blocks(S3Requests& requests, const std::string& key) {
   const std::string if_none = requests.settings().create_only;
   const HttpResponse made = requests.fetch({.method = "PUT", .key = key, .headers = {if_none}});
   if (made.status == 409 || made.status == 412) return;
-  if (!made.is_success()) throw requests.failure(made, key, "given up");
+  if (!made.is_success()) throw requests.failure(made, key, "aborted");
   const std::string if_same = "If-Match: " + std::string(made.header("etag"));
   const HttpResponse gone = requests.fetch({.method = "DELETE", .key = key, .headers = {if_same}});
   if (gone.is_success() || gone.status == 404 || gone.status == 412) return;
-  throw requests.failure(gone, key, "given up");
+  throw requests.failure(gone, key, "aborted");
 }
 
 // Blocks are sent under names, which a list makes a blob.

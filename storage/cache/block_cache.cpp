@@ -44,8 +44,8 @@ void refuse_memory(const fs::path& folder) {
   struct statfs status {};
   if (::statfs(folder.c_str(), &status) != 0 || status.f_type != TMPFS_MAGIC) return;
   throw error_at(folder, ErrorCode::invalid_argument,
-                 "is a file system in memory (tmpfs), which a cache would fill; name a folder on a "
-                 "disk by FFKIT_CACHE, or switch the cache off by FFKIT_CACHE=off");
+                 "is a file system in memory (tmpfs), which the cache would fill; set FFKIT_CACHE "
+                 "to a folder on a disk, or switch the cache off with FFKIT_CACHE=off");
 }
 
 // The default folder has a name that anybody can guess, in a folder that is everybody's: what
@@ -57,8 +57,8 @@ void take_default_folder(const fs::path& folder) {
   const bool is_link = S_ISLNK(status.st_mode);
   if (!is_link && status.st_uid == ::geteuid()) return;
   throw error_at(folder, ErrorCode::invalid_argument,
-                 "{}, whose owner could change the data; name your own folder with FFKIT_CACHE",
-                 is_link ? "is a link" : "was made by somebody else");
+                 "{}, so another user could change the data; set FFKIT_CACHE to your own folder",
+                 is_link ? "is a link" : "belongs to another user");
 }
 
 // Of the process that it was made in. A child of fork() has no threads of it, and makes another.
@@ -151,8 +151,8 @@ bool BlockCache::reserve(int64_t num_blocks, int64_t num_bytes) {
   if (!std::exchange(has_said_full_, true)) {
     fmt::print(stderr,
                "ffkit: the cache {} is full ({:.1f} GB of at most {:.1f}, {:.1f} GB free on its "
-               "disk): the rest is read from the store in each epoch; give it more space with "
-               "FFKIT_CACHE_BYTES, or another disk by FFKIT_CACHE\n",
+               "disk), so each epoch reads the rest from the store; raise FFKIT_CACHE_BYTES, or "
+               "set FFKIT_CACHE to a folder on another disk\n",
                options_.folder.string(), static_cast<double>(used_bytes_) / 1e9,
                static_cast<double>(options_.max_bytes) / 1e9,
                static_cast<double>(free_bytes_at(options_.folder)) / 1e9);
@@ -174,7 +174,7 @@ void BlockCache::disk_is_full() {
 void BlockCache::say_broken(const Error& error) {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(has_said_broken_, true)) return;
-  fmt::print(stderr, "ffkit: what the cache cannot keep is read from the store in each epoch: {}\n",
+  fmt::print(stderr, "ffkit: each epoch reads from the store what the cache cannot keep: {}\n",
              error.what());
 }
 

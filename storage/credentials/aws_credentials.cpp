@@ -92,7 +92,7 @@ class ProfileChain {
     } else if (source == "Ec2InstanceMetadata") {
       base = instance_credentials(surroundings_, looked);
     } else {
-      refuse_profile(profile, "has role_arn, but no credentials to assume the role with",
+      refuse_profile(profile, "has role_arn, but no credentials to assume this role",
                      "give it source_profile, credential_source or web_identity_token_file");
     }
     if (!base) {
@@ -159,12 +159,12 @@ std::optional<AwsCredentials> web_identity_credentials(const Surroundings& surro
   const Role role{value("AWS_ROLE_ARN", "role_arn"),
                   value("AWS_ROLE_SESSION_NAME", "role_session_name"), "", ""};
   if (file.empty()) {
-    looked.emplace_back("no AWS_WEB_IDENTITY_TOKEN_FILE");
+    looked.emplace_back("AWS_WEB_IDENTITY_TOKEN_FILE is not set");
     return std::nullopt;
   }
   if (role.arn.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "there is a file of a web identity's token, but no AWS_ROLE_ARN",
+                "this token file of a web identity is set, but AWS_ROLE_ARN is not",
                 {.path = file, .subject = ErrorSubject::argument, .remedy = "set AWS_ROLE_ARN"});
   }
   return assume_role_by_web_identity(surroundings, profiles, role, file);
@@ -182,12 +182,12 @@ std::optional<AwsCredentials> profile_credentials(const Surroundings& surroundin
                                                   const AwsProfiles& profiles,
                                                   const std::string& profile, Looked& looked) {
   if (profiles.find(profile) == nullptr && !profiles.is_chosen_by_name()) {
-    looked.push_back(fmt::format("no profile '{}' in {}", profile, profiles.files()));
+    looked.push_back(fmt::format("profile '{}' is not in {}", profile, profiles.files()));
     return std::nullopt;
   }
   auto found = ProfileChain(surroundings, profiles).credentials(profile);
   if (!found) {
-    looked.push_back(fmt::format("profile '{}' of {} has no keys, role, credential_process or sso",
+    looked.push_back(fmt::format("profile '{}' of {} has no keys/role/credential_process/sso",
                                  profile, profiles.files()));
   }
   return found;
@@ -208,7 +208,7 @@ AwsCredentials find_aws_credentials(const Surroundings& surroundings) {
   if (auto found = container_credentials(surroundings, looked)) return std::move(*found);
   if (auto found = instance_credentials(surroundings, looked)) return std::move(*found);
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("has no credentials of AWS; looked at: {}", fmt::join(looked, "; ")),
+              fmt::format("has no AWS credentials: {}", fmt::join(looked, ", ")),
               {.subject = ErrorSubject::argument,
                .remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or "
                          "AWS_NO_SIGN_REQUEST=YES for a public bucket"});

@@ -131,7 +131,7 @@ std::string configured_region(const Surroundings& surroundings, const AwsProfile
   });
   if (!is_name) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("the region '{}' is not a name of one", printable(region)),
+                fmt::format("the region '{}' is not a valid region name", printable(region)),
                 {.subject = ErrorSubject::argument,
                  .remedy = "check AWS_REGION, AWS_DEFAULT_REGION and the profile's region"});
   }

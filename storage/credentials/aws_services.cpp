@@ -68,7 +68,7 @@ AwsCredentials credentials_of(const HttpResponse& response, const Role& role,
   }
   if (response.status != 200) {
     throw refuse(ErrorCode::invalid_argument, reason_of(response),
-                 "check the role's trust policy and whose credentials ask for it");
+                 "check the role's trust policy and the credentials that ask for the role");
   }
   try {
     const XmlElement root = parse_xml(response.body);
@@ -123,8 +123,7 @@ void replace_private_file(const std::filesystem::path& path, const std::string& 
 // The token by its refresh token, which the cache file gets for the AWS CLI too.
 std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& profiles,
                           const SsoPlace& place, JsonAnswer& cached) {
-  const std::string expired =
-      fmt::format("has a token of {} that has expired", place.file.string());
+  const std::string expired = fmt::format("has an expired token in {}", place.file.string());
   const std::string refresh_token = cached.text("refreshToken");
   if (refresh_token.empty() || cached.text("clientId").empty()) {
     refuse_sso(place.profile, expired);
@@ -145,7 +144,7 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
   std::string token = answer.text("accessToken");
   if (response.status != 200 || token.empty()) {
     refuse_sso(place.profile,
-               fmt::format("{}, and could not be renewed ({})", expired, outcome_of(response)));
+               fmt::format("{}, which could not be renewed ({})", expired, outcome_of(response)));
   }
   cached.set("accessToken", token);
   cached.set("expiresAt", text_of_moment(surroundings.now() + answer.lifetime("expiresIn")));
@@ -174,7 +173,7 @@ std::string container_token(const Surroundings& surroundings) {
   std::string token = first_line(text_if_there(file).value_or(""));
   if (token.empty()) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "the file of the container's token is not there or empty")
+                   "the token file of the container is missing or empty")
         .with_subject(ErrorSubject::argument)
         .with_remedy("check AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   }
@@ -219,7 +218,7 @@ AwsCredentials assume_role_by_web_identity(const Surroundings& surroundings,
   const std::string token = first_line(text_if_there(token_file).value_or(""));
   if (token.empty()) {
     throw error_at(token_file, ErrorCode::invalid_argument,
-                   "the file of the web identity's token is not there or empty")
+                   "the token file of the web identity is missing or empty")
         .with_subject(ErrorSubject::argument)
         .with_remedy("check AWS_WEB_IDENTITY_TOKEN_FILE and the pod's service account");
   }
@@ -251,7 +250,7 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
   const std::string role = value_of(section, "sso_role_name");
   if (place.region.empty() || account.empty() || role.empty()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "profile '{}' lacks one of sso_region, sso_account_id and sso_role_name",
+                   "profile '{}' needs all of sso_region, sso_account_id and sso_role_name",
                    printable(profile));
   }
   JsonAnswer cached(text_if_there(place.file).value_or(""));
@@ -279,7 +278,7 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
   if (response.status != 200 || found.keys.id.empty() || found.keys.secret.empty()) {
     throw error_of(response.status == 0 || response.status >= 500 ? ErrorCode::io
                                                                   : ErrorCode::invalid_argument,
-                   "profile '{}' gets no keys of role '{}' in account '{}' by sso ({})",
+                   "profile '{}' cannot get keys of role '{}' in account '{}' with sso ({})",
                    printable(profile), printable(role), printable(account), outcome_of(response));
   }
   const double milliseconds = answer.number("roleCredentials/expiration", 0);
@@ -294,7 +293,7 @@ std::optional<AwsCredentials> container_credentials(const Surroundings& surround
   const std::string relative = surroundings.variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const std::string full = surroundings.variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (relative.empty() && full.empty()) {
-    looked.emplace_back("no AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI");
+    looked.emplace_back("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI are not set");
     return std::nullopt;
   }
   const Url url = relative.empty() ? parse_url(full, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
@@ -312,11 +311,11 @@ std::optional<AwsCredentials> container_credentials(const Surroundings& surround
   }
   const HttpResponse response =
       ask(surroundings, "GET", url.text(), headers, "", kContainerLimitS, Patience::thrice);
-  const std::string what = "the container's service of credentials at " + url.host;
+  const std::string what = "the container's credentials service at " + url.host;
   if (response.status != 200) {
     throw error_of(response.status == 0 || response.status >= 500 ? ErrorCode::io
                                                                   : ErrorCode::invalid_argument,
-                   "{} gives none ({})", what, outcome_of(response));
+                   "{} gives no credentials ({})", what, outcome_of(response));
   }
   return credentials_in_json(response.body, what, "Token");
 }

@@ -79,10 +79,10 @@ BearerToken token_of_file(const Surroundings& surroundings, const std::filesyste
     }
   } else if (key.is_object()) {
     throw refuse(ErrorCode::unsupported,
-                 fmt::format("has credentials of the type '{}'", printable(kind)),
-                 "use one of authorized_user or service_account, or HMAC keys");
+                 fmt::format("has credentials of the unsupported type '{}'", printable(kind)),
+                 "use the type authorized_user or service_account, or HMAC keys");
   } else {
-    throw refuse(ErrorCode::invalid_argument, "is not JSON with credentials of Google",
+    throw refuse(ErrorCode::invalid_argument, "is not JSON with Google credentials",
                  "check GOOGLE_APPLICATION_CREDENTIALS");
   }
   const HttpResponse response =
@@ -121,7 +121,7 @@ BearerToken find_google_token(const Surroundings& surroundings) {
         .with_remedy("check GOOGLE_APPLICATION_CREDENTIALS");
   }
   looked.push_back(
-      fmt::format("no GOOGLE_APPLICATION_CREDENTIALS, and {} is not there", path.string()));
+      fmt::format("GOOGLE_APPLICATION_CREDENTIALS is not set, {} does not exist", path.string()));
   if (surroundings.is_on("NO_GCE_CHECK")) {
     looked.emplace_back("NO_GCE_CHECK is set");
   } else {
@@ -136,7 +136,7 @@ BearerToken find_google_token(const Surroundings& surroundings) {
     looked.push_back(fmt::format("{} gives no token ({})", what, outcome_of(response)));
   }
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("has no credentials of Google; looked at: {}", fmt::join(looked, "; ")),
+              fmt::format("has no Google credentials: {}", fmt::join(looked, ", ")),
               {.subject = ErrorSubject::argument,
                .remedy = "run `gcloud auth application-default login`, set GS_ACCESS_KEY_ID and "
                          "GS_SECRET_ACCESS_KEY, or GS_NO_SIGN_REQUEST=YES for a public bucket"});

@@ -114,7 +114,7 @@ const KnownOption& known_option(const std::string& name, std::string_view start)
     }
     known.emplace_back(option.name);
   }
-  refuse_option(name, fmt::format("is not one of {}; known are {}", start, fmt::join(known, ", ")));
+  refuse_option(name, fmt::format("is unknown; {} takes only {}", start, fmt::join(known, ", ")));
 }
 
 std::string checked_value(const KnownOption& option, const std::string& name,
@@ -164,8 +164,8 @@ const StorageOptions& options_of(int mark) {
       static_cast<size_t>(mark) < records.size() ? records.at(mark).load() : nullptr;
   if (found == nullptr && mark > 0) {
     throw argument_error("storage_options",
-                         "an address names storage options by a number that this process does not "
-                         "have; give the options with it");
+                         "an address refers to storage options by a number that this process does "
+                         "not know; give the options with the address");
   }
   return found == nullptr ? none : *found;
 }
@@ -178,14 +178,14 @@ int mark_of(StorageOptions options) {
     if (is_free) static_cast<void>(fresh.release());
     if (is_free || *found == *fresh) return static_cast<int>(mark);
   }
-  throw argument_error("storage_options", "this process has had 65,535 different storage options");
+  throw argument_error("storage_options", "this process has used 65,535 different storage options");
 }
 
 void require_address(const fs::path& address) {
   const Place place(address);
   if (!place.is_on_disk()) return;
   throw Error(ErrorCode::invalid_argument,
-              "is not an address of a store, and has no storage options",
+              "is not an address of a store, so it cannot have storage options",
               {.path = place.shown(),
                .subject = ErrorSubject::argument,
                .name = "storage_options",

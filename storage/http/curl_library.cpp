@@ -25,8 +25,8 @@ constexpr unsigned kOldestCurl = 0x074400;
 Error no_curl(const std::string& path, const std::string& message) {
   return error_at(path, ErrorCode::unsupported, message)
       .with_remedy(
-          "install libcurl 7.68 or newer (Debian's package libcurl4, or pycurl for "
-          "Python) or name one by the environment variable FFKIT_LIBCURL");
+          "install libcurl 7.68 or newer (Debian's package libcurl4, or pycurl for Python), or set "
+          "the environment variable FFKIT_LIBCURL to its path");
 }
 
 std::string loader_words() {
@@ -38,9 +38,9 @@ template <typename Function>
 void find_function(void* library, const std::string& path, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function == nullptr) {
-    throw no_curl(path, fmt::format("this library has no function {}, which reading addresses "
-                                    "needs",
-                                    name));
+    throw no_curl(
+        path,
+        fmt::format("this library has no function {}, which ffkit needs to read addresses", name));
   }
 }
 
@@ -101,18 +101,17 @@ CurlLibrary open_curl_library(const std::string& path) {
       words += (words.empty() ? "" : "; ") + loader_words();
     }
     if (library == nullptr) {
-      throw no_curl("", "reading addresses needs libcurl, which was not found (" + words + ")");
+      throw no_curl("", "libcurl, which reads addresses, was not found (" + words + ")");
     }
   }
   CurlLibrary curl = functions_of(library, opened);
   const curl_version_info_data* version = curl.version_info(CURLVERSION_NOW);
   if (version->version_num < kOldestCurl) {
-    throw no_curl(opened, fmt::format("libcurl has version {}, which is too old for reading "
-                                      "addresses",
+    throw no_curl(opened, fmt::format("libcurl has version {}, which is too old to read addresses",
                                       version->version));
   }
   if (const CURLcode code = curl.global_init(CURL_GLOBAL_DEFAULT); code != CURLE_OK) {
-    throw no_curl(opened, fmt::format("libcurl cannot be readied ({})", curl.easy_strerror(code)));
+    throw no_curl(opened, fmt::format("libcurl cannot be started ({})", curl.easy_strerror(code)));
   }
   return curl;
 }

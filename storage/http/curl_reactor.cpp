@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxIdleHandles = 256;
 // Connections that are kept, over all hosts.
 constexpr long kMaxKeptConnections = 512;
-constexpr const char* kStopped = "the requests were ended, because the program ends";
+constexpr const char* kStopped = "the requests were cancelled because the program ends";
 // A poll without a deadline: libcurl's own timers make it shorter.
 constexpr int kLongPollMs = 60'000;
 
@@ -59,7 +59,7 @@ CurlReactor::CurlReactor(const CurlLibrary& curl, const CurlClientOptions& optio
     thread_id_ = thread_.get_id();
   } catch (const std::system_error& error) {
     clean_up();
-    throw Error(ErrorCode::io, "the thread for reading addresses cannot be started",
+    throw Error(ErrorCode::io, "the thread that reads addresses cannot be started",
                 {.errno_value = error.code().value(),
                  .remedy = "raise the limit of threads (ulimit -u, or pids.max of the container)"});
   }
@@ -193,7 +193,7 @@ void CurlReactor::start(Waiting waiting, const std::string& host) {
   active_.push_back(std::move(transfer));
   CurlTransfer* added = active_.back().get();
   if (curl_.multi_add_handle(multi_, added->handle()) != CURLM_OK) {
-    HttpResponse response = added->end("libcurl takes no further request", false);
+    HttpResponse response = added->end("libcurl accepts no further request", false);
     tell(take_out(added), std::move(response));
   }
 }

@@ -103,7 +103,7 @@ CurlTransfer::CurlTransfer(const CurlLibrary& curl, CURLSH* share, const std::st
   // These options are there since 7.68 at the latest, whatever libcurl was built with.
   if (refused_option_ != CURLE_OK) {
     curl_.easy_cleanup(handle_);
-    throw error_at(curl.path, ErrorCode::unsupported, "libcurl refuses to be set up ({})",
+    throw error_at(curl.path, ErrorCode::unsupported, "libcurl refuses an option ({})",
                    curl.easy_strerror(refused_option_));
   }
 }
@@ -198,7 +198,7 @@ std::string CurlTransfer::overdue(Clock::time_point now) const {
   long num_asked_bytes = 0;
   curl_.easy_getinfo(handle_, CURLINFO_REQUEST_SIZE, &num_asked_bytes);
   const bool is_connected = num_asked_bytes > 0;
-  const char* where = is_connected ? "no end of the answer came" : "could not connect";
+  const char* where = is_connected ? "the answer did not end" : "could not connect";
   if (request_.time_limit_s > 0 && now >= begin_ + clock_seconds(request_.time_limit_s)) {
     return with_host(fmt::format("{} within {:g} s", where, request_.time_limit_s));
   }

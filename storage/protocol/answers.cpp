@@ -22,7 +22,7 @@ std::string listed_key(std::string_view text, bool is_encoded) {
 
 int64_t size_in(std::string_view text) {
   if (const auto size = number_of_text<int64_t>(text); size >= 0) return *size;
-  throw error_of(ErrorCode::corrupt, "the listing has the size '{}'",
+  throw error_of(ErrorCode::corrupt, "the listing has the size '{}', which is not a whole number",
                  printable(text.substr(0, 40)));
 }
 
@@ -88,7 +88,7 @@ ListPage parse_list_page(std::string_view xml) {
   if (root.text_of("IsTruncated") == "true") {
     page.next = root.text_of("NextContinuationToken");
     if (page.next.empty()) {
-      throw Error(ErrorCode::corrupt, "the listing continues, but has no token for it");
+      throw Error(ErrorCode::corrupt, "the listing continues, but has no token to continue");
     }
   }
   return page;
@@ -134,7 +134,7 @@ UploadPage parse_upload_page(std::string_view xml) {
                         .id = std::string(child.text_of("UploadId")),
                         .begun = std::string(child.text_of("Initiated"))};
     if (upload.key.empty() || upload.id.empty()) {
-      throw Error(ErrorCode::corrupt, "the list of uploads has one without a key or an id");
+      throw Error(ErrorCode::corrupt, "the list of uploads has an upload without a key or an id");
     }
     page.uploads.push_back(std::move(upload));
   }
@@ -142,7 +142,7 @@ UploadPage parse_upload_page(std::string_view xml) {
     page.next_key = listed_key(root.text_of("NextKeyMarker"), is_encoded);
     page.next_id = root.text_of("NextUploadIdMarker");
     if (page.next_key.empty()) {
-      throw Error(ErrorCode::corrupt, "the list of uploads continues, but does not say where");
+      throw Error(ErrorCode::corrupt, "the list of uploads continues, but has no key to continue");
     }
   }
   return page;
@@ -153,7 +153,7 @@ std::string parse_upload_id(std::string_view xml) {
   const std::string_view id = root.text_of("UploadId");
   // The root is called InitiateMultipartUploadResult by most, and otherwise by rclone.
   if (id.empty()) {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not the begin of an upload",
+    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not the start of an upload",
                    shortened(root.name));
   }
   return std::string(id);
@@ -184,10 +184,9 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
             "restore it, or move it to a storage class that can be read at once"};
   }
   if (code == "SecondLevelDomainForbidden") {
-    return {
-        ErrorCode::invalid_argument,
-        fmt::format("{} needs the bucket's name in the name of its host ({})", asked.host, reason),
-        "set addressing_style = virtual in the section s3 of the profile"};
+    return {ErrorCode::invalid_argument,
+            fmt::format("{} needs the bucket's name in the host name ({})", asked.host, reason),
+            "set addressing_style = virtual in the section s3 of the profile"};
   }
   if (code == "RequestTimeTooSkewed") {
     return {ErrorCode::invalid_argument, "this machine's clock is wrong (" + reason + ")",
@@ -203,7 +202,7 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   if (has_expired(response, refusal)) {
     return {ErrorCode::invalid_argument,
             fmt::format("the credentials of {} have expired ({})", asked.whose, reason),
-            "get new ones"};
+            "get new credentials"};
   }
   if (status == 403 && !is_signed) {
     return {ErrorCode::invalid_argument,
@@ -220,7 +219,7 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   if (begins_without_case(location, "https://") && refusal.region.empty() && !asked.is_https) {
     return {ErrorCode::invalid_argument,
             fmt::format("{} redirects to {}", asked.host, shown_url(location)),
-            "set the endpoint to an address of https"};
+            "set the endpoint to an https address"};
   }
   if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {
     return {ErrorCode::invalid_argument,
@@ -230,7 +229,7 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
     return {ErrorCode::corrupt, "it was changed meanwhile", "open it again"};
   }
   if (status == 416) {
-    return {ErrorCode::corrupt, "it ends before the bytes that were asked for", "is it cut off?"};
+    return {ErrorCode::corrupt, "it ends before the requested bytes", "check that it is complete"};
   }
   if (status == 501 || status == 405) {
     return {ErrorCode::unsupported, fmt::format("{} cannot do this ({})", asked.host, reason), ""};

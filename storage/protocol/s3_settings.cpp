@@ -178,8 +178,8 @@ S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundin
   if (own.empty() && !account.empty()) {
     if (account.find_first_of("/:@?#") != std::string::npos) {
       throw error_at("r2://" + bucket, ErrorCode::invalid_argument,
-                     "R2_ACCOUNT_ID is '{}', which is no ID of an account; R2_ENDPOINT_URL takes "
-                     "an address",
+                     "R2_ACCOUNT_ID is '{}', which is not the ID of an account; for an address, "
+                     "set R2_ENDPOINT_URL instead",
                      printable(account));
     }
     own = "https://" + account + ".r2.cloudflarestorage.com";
@@ -190,7 +190,7 @@ S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundin
     settings.endpoint = without_slash(url.text());
   }
   if (settings.endpoint.empty() || settings.endpoint.find(".amazonaws.com") != std::string::npos) {
-    throw Error(ErrorCode::invalid_argument, "has no endpoint or account of R2",
+    throw Error(ErrorCode::invalid_argument, "has neither an endpoint nor an account of R2",
                 {.path = "r2://" + bucket,
                  .subject = ErrorSubject::argument,
                  .remedy = "set R2_ACCOUNT_ID, CLOUDFLARE_ACCOUNT_ID, or R2_ENDPOINT_URL"});

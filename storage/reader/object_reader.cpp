@@ -290,12 +290,11 @@ class StoreReader final : public ObjectReader {
   void require_within(int64_t offset, size_t num_bytes, int64_t record) const {
     const int64_t end = offset + static_cast<int64_t>(num_bytes);
     if (end <= size_) return;
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the object ends at byte {}, but {} more bytes belong to it; it was cut "
-                    "off, copy or convert it again",
-                    size_, end - size_),
-        {.path = address_, .record = record, .offset = offset});
+    throw Error(ErrorCode::corrupt,
+                fmt::format("the object was cut off: it ends at byte {}, but {} more bytes belong "
+                            "to it; copy or convert it again",
+                            size_, end - size_),
+                {.path = address_, .record = record, .offset = offset});
   }
 
   const std::shared_ptr<ObjectStore> store_;

@@ -97,7 +97,7 @@ std::string read_text_at(const Place& place, int64_t max_bytes) {
   std::string text = store_of(place.address())->read_all(place.address(), max_bytes);
   if (text.starts_with("\x1f\x8b")) {
     throw Error(ErrorCode::corrupt, "is compressed by gzip",
-                {.path = place.shown(), .remedy = "store it as it is, without Content-Encoding"});
+                {.path = place.shown(), .remedy = "store it without Content-Encoding"});
   }
   return text;
 }

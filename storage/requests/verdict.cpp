@@ -98,11 +98,11 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
 }
 
 RangeAnswer shorter(const AskedRange& asked, int64_t total) {
-  const std::string has = total < 0 ? "ends before that" : fmt::format("has only {} bytes", total);
+  const std::string has = total < 0 ? "ends before them" : fmt::format("has only {} bytes", total);
   return failed(ErrorCode::corrupt, asked,
                 fmt::format("bytes {} to {} were asked for, but the object {}", asked.first,
                             asked.last(), has),
-                "it was cut off or replaced: copy it again");
+                "copy it again, because it was cut off or replaced");
 }
 
 RangeAnswer ignores_ranges(const AskedRange& asked) {
@@ -142,7 +142,7 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
     return part(
         0, fmt::format("the server was asked for bytes {} to {} and answers with {}", asked.first,
                        asked.last(),
-                       text.empty() ? "a part without its place" : "'" + std::string(text) + "'"));
+                       text.empty() ? "a part without a range" : "'" + std::string(text) + "'"));
   }
   if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,

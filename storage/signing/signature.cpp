@@ -133,7 +133,7 @@ std::string rs256(const std::string& pem, std::string_view text) {
   std::string signature(size, '\0');
   if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
                      bytes, text.size()) != 1) {
-    throw Error(ErrorCode::invalid_argument, "the private key does not sign");
+    throw Error(ErrorCode::invalid_argument, "OpenSSL cannot sign with the private key");
   }
   signature.resize(size);
   return signature;

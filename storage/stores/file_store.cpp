@@ -30,7 +30,7 @@ std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw io_error_at(path, "cannot be looked for", errno);
+  throw io_error_at(path, "cannot be examined", errno);
 }
 
 ObjectFacts facts_of_file(const struct stat& status) {
@@ -56,7 +56,7 @@ fs::path unfinished_beside(const fs::path& path) {
 void make_folder_of(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  require_done(error, path.parent_path(), "the folder cannot be made");
+  require_done(error, path.parent_path(), "the folder cannot be created");
 }
 
 // Calls `work`; what it says of the file at `address` is said of the address.
@@ -101,8 +101,8 @@ class FileUpload : public Upload {
       if (errno == EEXIST) return false;
       if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
         throw error_at(path_, ErrorCode::unsupported,
-                       "its file system has no hard links ({}), which decide which of several "
-                       "writers is the first; give a folder on another one",
+                       "its file system has no hard links ({}), but ffkit needs them to find the "
+                       "first of several writers; give a folder on another file system",
                        std::strerror(errno));
       }
       throw io_error_at(path_, "cannot be written", errno);

@@ -97,7 +97,7 @@ class HfHub {
       if (response.status != 200) throw failure(response, address, "listed");
       const nlohmann::json page = nlohmann::json::parse(response.body, nullptr, false);
       if (!page.is_array()) {
-        throw error_at(address, ErrorCode::corrupt, "the hub's listing is not a list in JSON");
+        throw error_at(address, ErrorCode::corrupt, "the hub's listing is not a JSON list");
       }
       for (const nlohmann::json& item : page) {
         if (!item.is_object()) continue;
@@ -145,11 +145,11 @@ class HfHub {
     if (code == "RepoNotFound" || (code.empty() && response.status == 401)) {
       kind = ErrorCode::not_found;
       reason = "there is no such data set, or it is private";
-      remedy = "check its name; " + set_token;
+      remedy = "check its name, and " + set_token;
     } else if (code == "RevisionNotFound") {
       kind = ErrorCode::not_found;
       reason = "the data set has no such revision";
-      remedy = "check what comes after the '@'";
+      remedy = "check the revision after the '@'";
     } else if (code == "GatedRepo") {
       remedy = "ask for access on the data set's page, and set HF_TOKEN";
     } else if (response.status == 404) {
@@ -160,7 +160,7 @@ class HfHub {
       remedy = set_token;
     } else if (response.status == 429) {
       kind = ErrorCode::io;
-      remedy = token_.empty() ? "set HF_TOKEN, which raises the hub's limits" : "try again later";
+      remedy = token_.empty() ? "set HF_TOKEN to raise the hub's limits" : "try again later";
     } else if (response.status >= 500) {
       kind = ErrorCode::io;
       remedy = "try again later";
@@ -230,7 +230,7 @@ class HfHub {
       }
     }
     if (resolved->url.empty() || resolved->facts.num_bytes < 0) {
-      throw error_at(address, ErrorCode::io, "the hub at {} does not say where it is", host);
+      throw error_at(address, ErrorCode::io, "the hub at {} has no location of the file", host);
     }
     return resolved;
   }
@@ -349,7 +349,7 @@ class HfStore : public ReadOnlyStore {
   Error no_writing(const std::string& address) const override {
     return error_at(address, ErrorCode::unsupported, "ffkit does not write to the Hugging Face hub")
         .with_subject(ErrorSubject::argument)
-        .with_remedy("write to a folder, and upload it by `hf upload-large-folder`");
+        .with_remedy("write to a folder, and upload it with `hf upload-large-folder`");
   }
 
  private:

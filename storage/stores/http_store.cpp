@@ -12,7 +12,7 @@ namespace {
 Error no_such_thing(const char* what, const std::string& address) {
   return error_at(shown_address(address), ErrorCode::unsupported, "a web server cannot be {}", what)
       .with_subject(ErrorSubject::argument)
-      .with_remedy("use an address of s3:// or gs://, or a copy of it");
+      .with_remedy("use an address such as s3:// or gs://, or a local copy");
 }
 
 HttpRequest request_of(const std::string& address, const char* method) {
@@ -32,7 +32,7 @@ Error error_of_page(const HttpResponse& response, const std::string& address, co
     code = ErrorCode::not_found;
     remedy = "check the address";
   } else if (response.status == 401 || response.status == 403) {
-    remedy = "check the address; if it is a signed one, it may have ended";
+    remedy = "check the address, and sign it again if its signature has expired";
   } else if (response.status >= 500 || response.status == 429) {
     code = ErrorCode::io;
     remedy = "try again later";
@@ -80,7 +80,7 @@ class HttpStore : public ReadOnlyStore {
     if (!response.is_success()) throw error_of_page(response, address, "read");
     if (is_page_for_all(address, response)) {
       throw Error(ErrorCode::not_found,
-                  "is not there: the server answers with a page (text/html), as for every name",
+                  "is not there: the server answers with the same page (text/html) for every name",
                   {.path = shown_address(address), .remedy = "check the address"});
     }
     return std::move(response.body);
@@ -109,10 +109,10 @@ class HttpStore : public ReadOnlyStore {
     const auto range = parse_content_range(first.header("content-range"));
     // An empty file has no first byte: "bytes */0".
     if (first.status == 416 && first.header("content-range").ends_with("/0")) return facts;
-    if (!first.is_success()) throw error_of_page(first, address, "looked for");
+    if (!first.is_success()) throw error_of_page(first, address, "examined");
     if (first.status != 206 || !range || range->total < 0) {
       throw Error(ErrorCode::unsupported,
-                  "the server does not say how long it is, or knows no ranges",
+                  "the server does not give the length of the file, or does not support ranges",
                   {.path = shown_address(address), .remedy = "download it and read the copy"});
     }
     facts.num_bytes = range->total;

@@ -45,7 +45,7 @@ std::string folder_key(const std::string& address) {
 
 ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
   const std::optional<int64_t> length = response.number("content-length");
-  if (!length) throw error_at(address, ErrorCode::io, "the store does not say how long it is");
+  if (!length) throw error_at(address, ErrorCode::io, "the store gives no size of the object");
   return {*length, std::string(response.header("etag"))};
 }
 
@@ -56,7 +56,7 @@ std::string key_of(const std::string& address) {
   if (key.empty()) {
     throw error_at(address, ErrorCode::invalid_argument, "names a bucket, but no object in it")
         .with_subject(ErrorSubject::argument)
-        .with_remedy("put the object's name after it");
+        .with_remedy("put the object's name after the bucket");
   }
   return key;
 }
@@ -240,7 +240,7 @@ std::optional<ObjectFacts> S3Store::find_key(const std::string& key) {
   const bool is_folder = response.header("x-ms-resource-type") == "directory" ||
                          response.header("x-ms-meta-hdi_isfolder") == "true";
   if (response.status == 404 || is_folder) return std::nullopt;
-  if (!response.is_success()) throw requests_->failure(response, key, "looked for");
+  if (!response.is_success()) throw requests_->failure(response, key, "examined");
   return facts_of(response, requests_->address_of(key));
 }
 
@@ -267,7 +267,7 @@ void S3Store::read_pages(const std::string& folder, const std::string& query, co
     if (next.empty()) return;
     if (!pages.insert(next).second) {
       throw error_at(requests_->address_of(folder), ErrorCode::io,
-                     "the store gives the same part of the listing again and again");
+                     "the store gives the same page of the listing again and again");
     }
     call.query = query + next;
   }
@@ -380,7 +380,7 @@ void S3Store::abort_upload(const UnfinishedUpload& upload) {
   const std::string query = "uploadId=" + percent_encoded(upload.id);
   const HttpResponse response = requests_->fetch({.method = "DELETE", .key = key, .query = query});
   if (!response.is_success() && response.status != 404) {
-    throw requests_->failure(response, key, "given up");
+    throw requests_->failure(response, key, "aborted");
   }
 }
 

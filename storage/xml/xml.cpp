@@ -64,7 +64,7 @@ class XmlParser {
   // Takes what is before `end`, and `end`.
   std::string_view take_until(std::string_view end) {
     const size_t place = rest_.find(end);
-    if (place == std::string_view::npos) refuse_xml(fmt::format("lacks '{}'", end));
+    if (place == std::string_view::npos) refuse_xml(fmt::format("has no '{}'", end));
     const std::string_view taken = rest_.substr(0, place);
     rest_.remove_prefix(place + end.size());
     return taken;
@@ -133,7 +133,7 @@ class XmlParser {
     const auto code = number_of_text<uint32_t>(digits, is_hex ? 16 : 10);
     if (!entity_name.starts_with('#') || !code || *code > 0x10ffff ||
         (*code >= 0xd800 && *code < 0xe000)) {
-      refuse_xml(fmt::format("has the entity '{}'", printable(entity_name.substr(0, 20))));
+      refuse_xml(fmt::format("has the unknown entity '{}'", printable(entity_name.substr(0, 20))));
     }
     return utf8_of_code_point(*code);
   }
@@ -157,7 +157,7 @@ class XmlParser {
         skip_spaces();
         if (closed != parent.name || !rest_.starts_with('>')) {
           refuse_xml(
-              fmt::format("closes <{}> by </{}>", printable(parent.name), printable(closed)));
+              fmt::format("closes <{}> with </{}>", printable(parent.name), printable(closed)));
         }
         rest_.remove_prefix(1);
         return;

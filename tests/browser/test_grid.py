@@ -178,7 +178,7 @@ def test_filters_by_class_text_and_condition(shapes, open_page):
     page.get_by_label("Text").fill("HEXAGON")
     count(page, "200 of 2,000")
     page.get_by_label("Text").fill("no such text")
-    page.get_by_text("No record fits this choice.").wait_for()
+    page.get_by_text("No record matches the filters.").wait_for()
     page.get_by_role("button", name="Show all").first.click()
     page.get_by_label("Sort by").select_option("size")
     page.get_by_role("button", name="Largest first").click()

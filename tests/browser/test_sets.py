@@ -69,7 +69,7 @@ def test_a_table_of_columns_and_its_bars(table, new_page):
     # Text inside the records, when it is asked for.
     page.get_by_role("button", name="Show all").click()
     page.get_by_label("Text", exact=True).fill("hidden 11<")
-    page.get_by_text("No record fits this choice.").wait_for()
+    page.get_by_text("No record matches the filters.").wait_for()
     page.get_by_role("button", name="inside the records, too").click()
     count(page, "1 of 120")
     # Long names and names from right to left stay within the panel.

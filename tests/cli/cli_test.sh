@@ -37,7 +37,7 @@ run() {
   last_command=("$@")
   "$@" >"$work/.stdout" 2>"$work/.stderr" || status=$?
   # What draws, and all that follows from it, is tested where there is OpenCV.
-  [ "${WITH_DRAWING:-ON}" = OFF ] && grep -q "draws with OpenCV and FreeType, which this build does not have" "$work/.stderr" &&
+  [ "${WITH_DRAWING:-ON}" = OFF ] && grep -q "needs OpenCV and FreeType, which this build does not have" "$work/.stderr" &&
     skip "built without OpenCV; tested up to: ${last_command[*]}"
   [ "$status" = "$expected" ] || fail "exit status $status, expected $expected"
 }

@@ -115,10 +115,10 @@ def lies_that_fit_their_checksums(path):
         raise CorruptError(dataset.verify()[0].message)
 
     page = sealed(good[entries:entries + 4064] + struct.pack("<Q", 5) + good[entries + 4072:entries + 4096], 0, 4092, 4092)
-    found(good[:entries] + page + good[entries + 4096:], ["page 0 of the index stream 'entries' is another page"])
+    found(good[:entries] + page + good[entries + 4096:], ["page 0 of the index stream 'entries' contains another page"])
     found(package.with_catalog(good, lambda catalog: catalog["streams"][0].update(crc32c=7)), ["the index stream 'entries' is damaged"])
     found(package.with_catalog(good, lambda catalog: catalog.update(record_bytes=7)), ["the catalog says 7"])
-    found(sealed(good[:24] + bytes(16) + good[40:], 0, 4092, 4092), ["header and trailer are of different shards"])
+    found(sealed(good[:24] + bytes(16) + good[40:], 0, 4092, 4092), ["header and trailer belong to different shards"])
     # The last byte of the record is the id's: the field's checksum notices it.
     path.write_bytes(with_entry(good, lambda fields: fields, lambda data: data[:-1] + b"\xff"))
     dataset = Dataset(path)
@@ -166,7 +166,7 @@ def folders(ffconvert, ffinspect, demo):
     assert run.returncode == 1 and f"{demo / 'train'}: DAMAGED: 0 of 40 records, and 1 problem outside of the records\n" in run.stdout, run
     shard.write_bytes(good)
 
-    refused(NotFoundError, ["there is no split 'test'; the data set has train, val"], lambda: Dataset(demo, "test"))
+    refused(NotFoundError, ["there is no split 'test'; the splits are train, val"], lambda: Dataset(demo, "test"))
     refused(NotFoundError, ["name the split that you mean"], lambda: Dataset(demo))
     refused(NotFoundError, ["there is no such folder"], lambda: Dataset(demo / "none"))
     refused(NotFoundError, ["is the folder of the split 'train', not of a data set"], lambda: Dataset(demo / "train", "val"))

@@ -38,7 +38,7 @@ ffinspect view drives --split train -o sheet.png
 says 1 "ffinspect: error: the source 'nuscenes' is left out of this build; $rest" ffinspect view drives --split train --record 0 -o a.png
 ffinspect view persons --split train -o sheet.png
 says 1 "ffinspect: error: the source 'coco' is left out of this build; $rest" ffinspect view persons --split train --results found.json -o a.png
-grep -q "has no command 'coconut'; the nearest are " <(ffconvert coconut a b 2>&1) || fail "an unknown source is taken for one that is left out"
+grep -q "has no command 'coconut'; the nearest names are " <(ffconvert coconut a b 2>&1) || fail "an unknown source is taken for one that is left out"
 for program in ffconvert ffinspect; do
   $program --help > help
   [ "$(grep -c '^Left out of this build: ' help)" = 1 ] || fail "$program --help does not say what is left out in a line"

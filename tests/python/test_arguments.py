@@ -47,7 +47,7 @@ def test_masks_choose(ds):
         assert numbers(ds.subset(mask)) == expected
     assert numbers(ds[is_one]) == expected
     for mask in ([True, False], numpy.ones(61, bool), [True] * 59):
-        with pytest.raises(ValueError, match=f"has {len(mask)} values, but there are 60"):
+        with pytest.raises(ValueError, match=f"has {len(mask)} values, expected 60"):
             ds.subset(mask)
 
 
@@ -164,7 +164,7 @@ def test_a_pickled_data_set_is_the_same_when_it_is_opened_again(tmp_path):
     shutil.rmtree(tmp_path / "one")
     (tmp_path / "other").rename(tmp_path / "one")
     for one in pickled:
-        with pytest.raises(ValueError, match="not the one that was pickled"):
+        with pytest.raises(ValueError, match="has changed since it was pickled"):
             pickle.loads(one)
 
 
@@ -199,7 +199,7 @@ def test_old_names_are_answered(ds, tmp_path):
         loader.shuffled
     with pytest.raises(ValueError, match="unknown order 'shuffled'; it is 'shuffle' now"):
         make(ds, order="shuffled")
-    for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "use instead num_threads")):
+    for options, words in (({"threads": 2}, "'threads': it is num_threads now"), ({"on_error": "skip"}, "'on_error': it is bad_samples now"), ({"workers": 2}, "use num_threads instead")):
         with pytest.raises(TypeError, match=words):
             ffkit.convert.folder(tmp_path, tmp_path / "out", **options)
         with pytest.raises(TypeError, match=words):
@@ -216,7 +216,7 @@ def test_pictures_and_labels_are_a_pair(ds):
         assert images.shape == (8, 3, 8, 8) and labels.shape == (8,) and labels.dtype == numpy.int64
     for options in ({"image": None}, {"image": ffkit.Resize((8, 8)), "fields": {"id": ffkit.TextField("id")}}, {"image": ffkit.Resize((8, 8)), "label_field": None}):
         batch = next(iter(make(ds, arrays="numpy", **options)))
-        with pytest.raises(TypeError, match=f"a batch of .*'{list(batch.keys())[0]}'.* is no pair"):
+        with pytest.raises(TypeError, match=f"a batch of .*'{list(batch.keys())[0]}'.* is not a pair"):
             images, labels = batch
         assert list(batch) == list(dict(batch)) == [name for name in batch] == list(batch.keys())
 
@@ -224,7 +224,7 @@ def test_pictures_and_labels_are_a_pair(ds):
 def test_a_folder_of_pictures_names_its_command(tmp_path):
     (tmp_path / "pictures/cat").mkdir(parents=True)
     (tmp_path / "pictures/cat/1.jpg").write_bytes(b"")
-    with pytest.raises(FileNotFoundError, match="is not a data set: .*'ffconvert folder .*pictures DST' makes a data set"):
+    with pytest.raises(FileNotFoundError, match="is not a data set: .*convert it with 'ffconvert folder .*pictures DST'"):
         ffkit.Dataset(tmp_path / "pictures")
 
 

@@ -71,7 +71,7 @@ def test_categories_keep_their_ids(tmp_path):
     convert.coco(tmp_path / "src", tmp_path / "panoptic", annotations="panoptic.json", images="train", panoptic=tmp_path / "src")
     sample = ffkit.Dataset(tmp_path / "panoptic", "panoptic")[0]
     assert sample["panoptic"] == (tmp_path / "src/a.png").read_bytes() and sample["segment_ids"].tolist() == [263]
-    with pytest.raises(ValueError, match="'mask' is unknown; there are semantic, instances, masks, json"):
+    with pytest.raises(ValueError, match="'mask' is unknown; the known names are semantic, instances, masks, json"):
         convert.coco(tmp_path / "src", tmp_path / "none", segmentation="mask")
 
 
@@ -102,7 +102,7 @@ def test_pairs(tmp_path):
     notes = []
     assert convert.pairs(tmp_path / "some", folders, suffix={"mask": "_ids"}, unpaired="skip", on_note=notes.append).num_records == 3
     assert any("left out" in note for note in notes), notes
-    with pytest.raises(ffkit.Error, match="no such folder.*give another one with folders"):
+    with pytest.raises(ffkit.Error, match="no such folder.*give another folder with folders"):
         convert.pairs(tmp_path / "none", layout="voc", root=tmp_path)
     with pytest.raises(ffkit.Error):
         convert.pairs(tmp_path / "none", folders, list=[tmp_path / "val.txt", tmp_path / "nowhere.txt"], suffix={"mask": "_ids"}, unpaired="skip")
@@ -156,8 +156,8 @@ def test_texts_as_people_have_them(tmp_path):
 def test_wrong_use_is_refused(tmp_path):
     refused = [
         (TypeError, "no option 'treads'", lambda: convert.demo(tmp_path / "x", treads=2)),
-        (ValueError, "raw_share serves only", lambda: convert.demo(tmp_path / "x", raw_share=0.1)),
-        (ValueError, "jpeg_quality serves only", lambda: convert.demo(tmp_path / "x", jpeg_quality=10)),
+        (ValueError, "raw_share works only", lambda: convert.demo(tmp_path / "x", raw_share=0.1)),
+        (ValueError, "jpeg_quality works only", lambda: convert.demo(tmp_path / "x", jpeg_quality=10)),
         (ValueError, "images is 0", lambda: convert.demo(tmp_path / "x", images=0)),
         (ValueError, "has no effect", lambda: convert.demo(tmp_path / "x", scenes=3)),
         (ValueError, "order is", lambda: convert.demo(tmp_path / "x", order="random")),
@@ -188,7 +188,7 @@ def test_an_error_of_the_system_keeps_its_number_its_file_and_its_remedy(tmp_pat
     error = pickle.loads(told.stdout)
     assert isinstance(error, OSError) and error.errno == errno.EFBIG and error.code == "io"
     assert error.path.startswith(str(tmp_path / "dst")) and ".ffr" in error.path
-    assert error.remedy.startswith("what was written has been removed: raise the limit")
+    assert error.remedy.startswith("the files written so far were removed: raise the limit")
     assert "give a smaller shard_size" in error.remedy and error.remedy in str(error) and "--" not in str(error)
 
 
@@ -420,7 +420,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
         "radar_filter": lambda: convert.nuscenes(empty, tmp_path / "dst", radar_filter="some"),
         'scenes has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
         "splits: 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
-        "leave exif out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
+        "leave out exif": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
     }
     for words, call in wrong.items():
         with pytest.raises(ffkit.Error) as raised:

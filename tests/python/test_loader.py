@@ -89,7 +89,7 @@ def test_options_are_checked_by_cpp(ds):
         ("GaussianBlur kernel_size is 4", {"augment": [ffkit.GaussianBlur(4, 1)]}),
         ("OneOf has 1 augmentations and 2 weights", {"augment": [ffkit.OneOf([ffkit.Invert()], (1, 2))]}),
         ("Solarize threshold is 300", {"augment": [ffkit.Apply(0.5, ffkit.Solarize(300))]}),
-        ("more than 16 Apply", {"augment": [nested(17)]}),
+        ("more than 16 levels of Apply", {"augment": [nested(17)]}),
         ("opencv", {"image": ffkit.Resize((16, 16), "nearest")}),
     ):
         with pytest.raises(ValueError, match=message):
@@ -238,7 +238,7 @@ def test_texts_have_no_limit_but_the_one_that_is_given(tmp_path):
         batches = list(loader(bad_samples=bad_samples))
         assert [text for batch in batches for text in batch["text"]] == [text or "" for text in texts]
         assert not any(batch.replacements for batch in batches)
-    with pytest.raises(ffkit.UnsupportedError, match=r"field 'text' has a text of 660 bytes, more than max_bytes, which is 256; give") as error:
+    with pytest.raises(ffkit.UnsupportedError, match=r"field 'text' has a text of 660 bytes, but max_bytes is 256; give") as error:
         list(loader(256))
     assert error.value.record == 3 and error.value.path.endswith(".ffr")
     replaced = [one for batch in loader(256, bad_samples="skip") for one in batch.replacements]
@@ -257,5 +257,5 @@ def test_mixing_refuses_all_pictures_that_it_would_leave(tmp_path, mixing):
     options = ffkit.ImageOptions(ffkit.ResizeCenterCrop(8, 8))
     one = ffkit.ImageField("left", options)
     for field in (one, ffkit.ImagesField(["left", "right"], options), ffkit.ZerosWhereNull("left", one)):
-        with pytest.raises(ffkit.Error, match="field 'other', which is a picture of its own"):
+        with pytest.raises(ffkit.Error, match="field 'other', which is a separate picture"):
             ffkit.Loader(dataset, 2, image=options, fields={"other": field}, mixing=ffkit.Mixing(**mixing))

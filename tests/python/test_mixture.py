@@ -81,7 +81,7 @@ def test_goes_on_and_refuses_other_weights(flat, deep):
     again = make(both, mixture=[1, 2], num_threads=1)
     again.load_state_dict(state)
     assert [i for batch in again for i in batch.record_indices.tolist()] == rest and len(rest) == 24
-    with pytest.raises(ValueError, match="was saved in the order 'mixture of 13/30"):
+    with pytest.raises(ValueError, match="was saved with the order 'mixture of 13/30"):
         make(both, mixture=[1, 3]).load_state_dict(state)
 
 
@@ -89,7 +89,7 @@ def test_bad_input(flat, deep):
     both = ffkit.Dataset.chain([flat, deep])
     for message, options in (
         ("mixture is 'even', expected 'equal' or a weight", {"mixture": "even"}),
-        ("mixture has no weight", {"mixture": []}),
+        ("mixture is empty", {"mixture": []}),
         ("1 weights for 2 data sets", {"mixture": [1]}),
         ("weight of data set 1 is -1", {"mixture": [1, -1]}),
         ("a mixture needs the order 'shuffle'", {"mixture": "equal", "order": "sequential"}),

@@ -70,7 +70,7 @@ def test_closed_streams_are_not_written_into_files(installed):
 @pytest.mark.parametrize("pyarrow, expected", [
     ("raise ImportError('there is none')", f"pyarrow, which reads parquet files, cannot be imported by {sys.executable} (there is none); install it there: pip install pyarrow"),
     ("__version__ = '13.0.0'", "pyarrow 13.0.0 is too old to read parquet files; install 14 or newer: pip install 'pyarrow>=14'"),
-    ("__version__ = '99.0.0'", "pyarrow, which reads parquet files, is of another version than ffkit knows (module 'pyarrow' has no attribute 'PythonFile'); install one of 14 to 26"),
+    ("__version__ = '99.0.0'", "pyarrow, which reads parquet files, has a version that ffkit does not support (module 'pyarrow' has no attribute 'PythonFile'); install one of 14 to 26"),
 ])
 def test_a_pyarrow_that_does_not_fit_is_told(installed, pyarrow, expected):
     (installed / "site/pyarrow.py").write_text(pyarrow)

@@ -98,7 +98,7 @@ def test_pixels_as_jpeg_have_their_quality(tmp_path):
         assert data[:3] == b"\xff\xd8\xff"
         sizes.append(len(data))
     assert sizes[0] < sizes[1]
-    with pytest.raises(ValueError, match="jpeg_quality serves only"):
+    with pytest.raises(ValueError, match="jpeg_quality works only"):
         ffkit.Writer(tmp_path / "idle", schema={"image": "image"}, jpeg_quality=20)
 
 
@@ -147,7 +147,7 @@ def test_schema_of_another_data_set_is_taken(tmp_path, data):
         ({"a": "list[string]"}, {"a": "x"}, TypeError, "is of type list"),
         ({"a": "image"}, {"a": np.zeros((2, 2, 3))}, ValueError, "expected uint8"),
         ({"a": "image"}, {"a": PIL.fromarray(np.zeros((2, 2), np.float32))}, ValueError, "more than 8 bits"),
-        ({"a": "i64"}, {"b": 1}, ValueError, "'b', which the schema lacks"),
+        ({"a": "i64"}, {"b": 1}, ValueError, "'b', which the schema does not have"),
         (None, {"a": None}, TypeError, "Give a schema"),
         (None, {"a": object()}, TypeError, "cannot be stored"),
         (None, {"a": []}, ValueError, "empty list"),
@@ -217,7 +217,7 @@ def test_other_splits_stay(tmp_path):
             writer.write({"a": 1})
     assert ffkit.splits(tmp_path) == ["train", "val"]
     before = files_of(tmp_path)
-    with pytest.raises(ffkit.Error, match="already holds a split"):
+    with pytest.raises(ffkit.Error, match="already contains a split"):
         ffkit.Writer(tmp_path, "val", {"a": "i64"})
     assert files_of(tmp_path) == before
     with pytest.raises(ValueError, match="no sample was written"):
@@ -318,7 +318,7 @@ def test_files_are_read_and_names_of_pictures_are_no_texts(tmp_path):
         with pytest.raises(TypeError, match="looks like the name of a picture; ffkit.File"):
             with ffkit.Writer(tmp_path / "texts", split="train") as writer:
                 writer.write(sample)
-    with pytest.raises(TypeError, match="A path is not read: ffkit.File"):
+    with pytest.raises(TypeError, match="A path is not read; give ffkit.File"):
         with ffkit.Writer(tmp_path / "texts", split="train") as writer:
             writer.write({"image": picture})
     with pytest.raises(ValueError, match="is an address"):

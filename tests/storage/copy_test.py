@@ -56,7 +56,7 @@ ffconvert("copy", ours, FOLDER / "on-disk", "--quiet")
 expect_same(ours, FOLDER / "on-disk")
 # Again: all is there.
 said = ffconvert("copy", ours, "s3://bucket/ours")
-expect(f"{num_shards} of the shards were there already" in said and "0.0 MB copied" in said, said)
+expect(f"{num_shards} of the shards were in DST already" in said and "0.0 MB copied" in said, said)
 
 # One split, by its name and by its folder; from a web server, which has no lists.
 ffconvert("copy", "s3://bucket/ours", FOLDER / "one", "--split", "val", "--quiet")
@@ -67,7 +67,7 @@ web = FolderServer(FOLDER)
 ffconvert("copy", web.url + "/ours/val", FOLDER / "of-web", "--quiet")
 expect_same(ours / "val", FOLDER / "of-web")
 message = ffconvert("copy", web.url + "/ours", FOLDER / "refused", code=1)
-expect("does not list its splits" in message, message)
+expect("lists no splits" in message, message)
 message = ffconvert("copy", ours, web.url + "/new", code=1)
 expect("cannot be" in message and "s3://" in message, message)
 
@@ -75,14 +75,14 @@ expect("cannot be" in message and "s3://" in message, message)
 others = demo(FOLDER / "others", "--images", 60, "--classes", 3, "--seed", 5)
 before = listed("s3://bucket/ours")
 message = ffconvert("copy", others, "s3://bucket/ours", code=1)
-expect("is not part of the copied data set" in message or "holds another data set" in message or "is not the shard" in message, message)
+expect("is not part of the copied data set" in message or "contains another data set" in message or "is not the shard" in message, message)
 expect(listed("s3://bucket/ours") == before, "something was changed")
 (FOLDER / "busy" / "train").mkdir(parents=True)
 (FOLDER / "busy" / "train" / "mine.txt").write_text("x")
 message = ffconvert("copy", ours, FOLDER / "busy", code=1)
-expect("holds 'mine.txt', which is not part of the copied data set" in message, message)
+expect("contains 'mine.txt', which is not part of the copied data set" in message, message)
 message = ffconvert("copy", ours, ours / "below", code=1)
-expect("lies in" in message, message)
+expect("is inside" in message, message)
 
 # A damaged shard is an error by its name, and no copy of it appears.
 damaged = FOLDER / "damaged"
@@ -120,7 +120,7 @@ for destination in ("s3://bucket/killed", str(FOLDER / "killed")):
         expect("is writing to this folder" in message, message)
     else:
         said = ffconvert("gc", destination, "--remove", "--unfinished")
-        expect("a process has it" in said and "0 removed" in said, said)
+        expect("a process uses it" in said and "0 removed" in said, said)
     running.send_signal(signal.SIGKILL)
     running.wait()
     message = ffconvert("copy", slow.url + "/ours/train", destination, code=1)
@@ -129,12 +129,12 @@ for destination in ("s3://bucket/killed", str(FOLDER / "killed")):
     expect("finish it with: " in message and "--resume" in message, message)
     # What is left over is shown, and stays unless it is asked for.
     said = ffconvert("gc", destination)
-    expect("marker of a data set that is not finished" in said and "nothing was removed" in said, said)
+    expect("marker of an unfinished data set" in said and "nothing was removed" in said, said)
     said = ffconvert("gc", destination, "--remove")
-    expect("--unfinished removes them" in said, said)
+    expect("give --unfinished to remove them" in said, said)
     slow.delay_s = 0
     said = ffconvert("copy", slow.url + "/ours/train", destination, "--resume")
-    expect(re.search(r"[1-9]\d* of the shards (was|were) there already", said), said)
+    expect(re.search(r"[1-9]\d* of the shards (was|were) in DST already", said), said)
     back = destination
     if destination.startswith("s3"):
         back = FOLDER / "killed-back"
@@ -150,8 +150,8 @@ tool("killed-upload", "s3://bucket/ours/train/shard-00100.ffr", large, env=ENV)
 tool("killed-upload", "s3://bucket/ours/train/mine.iso", large, env=ENV)
 expect(tool("uploads", "s3://bucket/ours", env=ENV).splitlines() == ["s3://bucket/ours/train/mine.iso", "s3://bucket/ours/train/shard-00100.ffr"], tool("uploads", "s3://bucket/ours", env=ENV))
 said = ffconvert("gc", "s3://bucket/ours")
-for words in ("train/shard-00099.ffr, 0.0 MB: shard that no manifest names", "train/shard-00001.report.tmp, 0.0 MB: temporary file", "train/shard-00100.ffr: upload that was not finished, begun 20",
-              "mine.bin: not ffkit's", "notes.txt: not ffkit's", "mine.iso: not ffkit's", "nothing was removed: --remove does it"):
+for words in ("train/shard-00099.ffr, 0.0 MB: shard that no manifest names", "train/shard-00001.report.tmp, 0.0 MB: temporary file", "train/shard-00100.ffr: unfinished upload, started 20",
+              "mine.bin: kept", "notes.txt: kept", "mine.iso: kept", "nothing was removed; give --remove"):
     expect(words in said, f"{words}\n{said}")
 said = ffconvert("gc", "s3://bucket/ours", "--remove")
 expect("3 removed" in said, said)
@@ -172,11 +172,11 @@ while not (FOLDER / "running" / ".ffkit-unfinished").exists():
     time.sleep(0.05)
 time.sleep(0.3)
 said = ffconvert("gc", FOLDER / "running", "--remove", "--unfinished")
-expect("a process has it" in said and "\n0 removed" in said, said)
+expect("a process uses it" in said and "\n0 removed" in said, said)
 running.send_signal(signal.SIGKILL)
 running.wait()
 said = ffconvert("gc", FOLDER / "running", "--remove", "--unfinished")
-expect("a process has it" not in said and "\n0 removed" not in said, said)
+expect("a process uses it" not in said and "\n0 removed" not in said, said)
 expect(files_of(FOLDER / "running") == [], files_of(FOLDER / "running"))
 message = ffconvert("gc", web.url + "/ours", code=1)
 expect("cannot be listed" in message, message)
@@ -190,7 +190,7 @@ for part in ((), ("--part", "1/2")):
     while time.time() < deadline and not any(name.endswith(".ffr") for name in listed(destination)):
         time.sleep(0.05)
     said = ffconvert("gc", destination, "--remove")
-    expect("--unfinished removes them" in said and "\n0 removed" in said, said)
+    expect("give --unfinished to remove them" in said and "\n0 removed" in said, said)
     message = ffconvert("gc", destination, "--remove", "--unfinished", code=1)
     expect("is writing" in message, message)
     expect(running.poll() is None and any(name.endswith(".ffr") for name in listed(destination)), "the conversion ended")

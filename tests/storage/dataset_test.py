@@ -69,8 +69,8 @@ for name, place in places.items():
     if name == "http":
         expect(f"there is no manifest.json in {place}/tset" in said, said)
     else:
-        expect("there is no split 'tset'; the data set has train, val" in said, said)
-        expect("name the split that you mean; the data set has train, val" in error_of(lambda: ffkit.Dataset(place)))
+        expect("there is no split 'tset'; the splits are train, val" in said, said)
+        expect("name the split that you mean; the splits are train, val" in error_of(lambda: ffkit.Dataset(place)))
     for nothing in (place + "/none", place + "-none"):
         said = error_of(lambda: ffkit.Dataset(nothing))
         expect(said.startswith("NotFoundError: " + nothing), said)

@@ -148,7 +148,7 @@ if FFTRAIN:
         begin = time.monotonic()
         process.send_signal(sent)
         said = ended(begin, process, 130 if sent == signal.SIGINT else 75, f"{sent.name} in {name}", most_s=3)
-        expect("holds everything: the same command with --resume continues" in said[0], said)
+        expect("has all state: the same command with --resume continues" in said[0], said)
         print(f"{sent.name} in {name}: {time.monotonic() - begin:.1f} s")
 
     def heal():
@@ -162,7 +162,7 @@ if FFTRAIN:
     stop("fftrain", process, signal.SIGINT)
     heal()
     said = ended(time.monotonic(), train("stopped", "--steps", "3", "--resume"), 0, "fftrain --resume", most_s=100)
-    expect("going on from" in said[0], said)
+    expect("continuing from" in said[0], said)
 
     # Several processes, several batches a step, tokens: what was stopped goes on to the weights of
     # a run that was not.

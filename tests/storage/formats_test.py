@@ -100,7 +100,7 @@ for kind, make in KINDS.items():
     make(bucket / kind)
 for kind in ("webdataset", "jsonl"):
     source_data.KINDS[kind][0](bucket / kind)
-if "libffkit_parquet.so is not here" in subprocess.run([FFCONVERT, "parquet", bucket / "parquet", FOLDER / "tried", "--quiet"], capture_output=True, text=True).stderr:
+if "libffkit_parquet.so is missing" in subprocess.run([FFCONVERT, "parquet", bucket / "parquet", FOLDER / "tried", "--quiet"], capture_output=True, text=True).stderr:
     print("without parquet: ffconvert was built without Arrow (tools/setup --parquet)")
     del KINDS["parquet"]
 

@@ -129,7 +129,7 @@ def main():
     if fftrain := os.environ.get("FFKIT_FFTRAIN"):
         work_dir = FOLDER / "run"
         for options, expected in ((["--data", ADDRESS, "--arch", "mobilenet_v3_small", "--image-size", 32, "--batch-size", 8, "--steps", 2, "--work-dir", work_dir], "step"),
-                                  (["--resume", "--steps", 3, "--work-dir", work_dir], "going on from"),
+                                  (["--resume", "--steps", 3, "--work-dir", work_dir], "continuing from"),
                                   (["--resume-from", work_dir, "--steps", 4, "--nproc", 2, "--work-dir", FOLDER / "further"], "step"),
                                   (["--evaluate", work_dir], "val ")):
             done = subprocess.run([fftrain, *map(str, options), "--compute-threads", "1", *words("--storage", of_one)], capture_output=True, text=True, timeout=300)
@@ -159,8 +159,8 @@ def main():
     refused("auto path virtual", **of_one, addressing_style="paths")
     refused("not an address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
     refused("s3://bucket/set", "the storage options", **{**of_one, "key": "AKIAWRONG"})
-    expect("does not have" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
-    expect("takes KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))
+    expect("does not know" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
+    expect("expected KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))
     expect("'endpont_url'" in run("copy", ADDRESS, FOLDER / "x", "--storage", "endpont_url=http://x", code=1))
     expect("is not an address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
 

@@ -59,7 +59,7 @@ message = convert("webdataset", server.url + "/bucket/webdataset/train-{000..003
 expect("train-003.tar: there is no such object" in message, message)
 for kind in ("imagenet", "folder", "coco", "nuscenes"):
     message = convert(kind, f"{server.url}/bucket/{kind}", FOLDER / "refused", code=1)
-    expect("a web server has no lists of its files" in message and "copy the folder to a store or a disk" in message, message)
+    expect("server does not list its files" in message and "copy the folder to a store or a disk" in message, message)
     expect(not (FOLDER / "refused").exists(), kind)
 
 # Objects that are not there, and buckets.

@@ -88,14 +88,14 @@ def in_bucket(store):
 
     # A finished set stays as it is.
     said = convert(SMALL, "s3://bucket/set", code=1)
-    expect("s3://bucket/set: already holds a data set (split 'train'); remove it or give another folder" in said, said)
+    expect("s3://bucket/set: already contains a data set (split 'train'); remove it or give another folder" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume")
     expect("is finished already" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume", "--seed", 5, code=1)
-    expect("already holds a data set of a conversion that differs in option seed" in said, said)
+    expect("already contains a data set from a conversion that differs in option seed" in said, said)
     expect_same(objects("set"), wanted)
     said = convert(SMALL, "s3://bucket", "--resume", code=1)  # the bucket has other things
-    expect("not empty" in said or "already holds" in said or "something else" in said, said)
+    expect("not empty" in said or "already contains" in said or "other files" in said, said)
 
     # Killed before its first shard, in the middle and near the end; then gone on with.
     for number, pattern in enumerate((r"^kill\d/\.ffkit-unfinished", r"train/shard-00001", r"train/shard-00004", r"train/manifest", r"val/shard-00000", r"val/manifest")):
@@ -118,7 +118,7 @@ def in_bucket(store):
             expect("has not finished" in said and "--resume" in said or "is not a data set" in said, said)
         num_before = len([name for name in there if name.endswith(".ffr")])
         said = convert(SMALL, f"s3://bucket/{place}", "--resume")
-        expect(num_before == 0 or f"shards are there; going on" in said, said)
+        expect(num_before == 0 or f"shards are finished; continuing" in said, said)
         expect_same(objects(place), wanted)
     # Another plan may not go on; without --resume it starts over.
     process = start_convert(SMALL, "s3://bucket/other")
@@ -167,14 +167,14 @@ def in_bucket(store):
     begin = time.time()
     said = convert(SMALL, "s3://bucket/far")
     expect(time.time() - begin > 29, said)
-    expect("process 12 on elsewhere (its object is s3://bucket/far/.ffkit-in-use-4) was writing to it; watching for 30 s" in said, said)
+    expect("process 12 on elsewhere (its object is s3://bucket/far/.ffkit-in-use-4) was writing to it; waiting 30 s" in said, said)
     expect_same(objects("far"), wanted)
     with store.lock:
         store.objects["alive/.ffkit-in-use-1"] = claim.encode()
         store.objects["alive/.ffkit-unfinished"] = b"kind conversion\n"
     process = start_convert(SMALL, "s3://bucket/alive", "--resume")
     said = ""
-    while "watching for 30 s" not in said:
+    while "waiting 30 s" not in said:
         said = process.stdout.readline()
         expect(said, "it does not watch")
     with store.lock:
@@ -242,7 +242,7 @@ def with_writer(place):
     write(place, 300)
     there, here = ffkit.Dataset(place, "train"), ffkit.Dataset(folder, "train")
     expect(there.fingerprint == here.fingerprint and len(there) == 300 and there[7] == here[7])
-    expect("already holds a split" in error_of(lambda: write(place, 3)))
+    expect("already contains a split" in error_of(lambda: write(place, 3)))
     try:
         write(place + "-failed", 300, fails=True)
     except KeyError:
@@ -257,9 +257,9 @@ def with_writer(place):
         expect(ffkit.Dataset(place + "-dct", split).fingerprint == ffkit.Dataset(here, split).fingerprint)
     # An address that Python made a path makes no folder "s3:".
     said = error_of(lambda: write(pathlib.Path("s3://bucket/python"), 3))
-    expect("has lost a slashbecause it was converted to a path; give it as text: s3://bucket/python" in said, said)
+    expect("has lost a slash, because it was converted to a path; give the address as text: s3://bucket/python" in said, said)
     said = error_of(lambda: ffkit.convert.transcode(pictures, "https://127.0.0.1/set", store="dct", progress=False))
-    expect("are not written to web servers" in said, said)
+    expect("cannot be written to web servers" in said, said)
     expect(not pathlib.Path("s3:").exists())
 
 

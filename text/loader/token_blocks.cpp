@@ -122,14 +122,13 @@ OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
   const auto count = view.scalar<int64_t>(schema.require(kNumTokensField));
   if (count != stored.num_tokens() ||
       view.scalar<int64_t>(schema.require(kNumDocumentsField)) != stored.num_documents()) {
-    throw Error(ErrorCode::corrupt, "its columns do not say how many tokens and documents it has",
-                place);
+    throw Error(ErrorCode::corrupt, "its columns give wrong numbers of tokens or documents", place);
   }
   const int64_t largest = dtype_ == DType::u16 ? largest_of<uint16_t>(stored.tokens(), count)
                                                : largest_of<uint32_t>(stored.tokens(), count);
   if (count > 0 && largest >= vocabulary_size_) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("holds token {}, which is not in the vocabulary "
+                fmt::format("contains token {}, which is not in the vocabulary "
                             "of {} tokens; convert the data set again",
                             largest, vocabulary_size_),
                 place);

@@ -57,8 +57,8 @@ struct TokenLoader::Impl {
         sampler(num_samples(), options.batch_size, sampler_options()) {
     if (sampler.num_batches() == 0) {
       refuse_loading(
-          fmt::format("{} samples of {} tokens are fewer than the {} of a step of all processes; "
-                      "take a smaller batch or context, or more text",
+          fmt::format("has only {} samples of {} tokens, but a step of all processes needs {}; "
+                      "give a smaller batch or context, or more text",
                       num_samples(), options.context, options.batch_size * options.world_size),
           &dataset);
     }
@@ -74,10 +74,10 @@ struct TokenLoader::Impl {
   int64_t num_samples() const {
     const int64_t count = is_stream() ? (num_tokens - 1) / options.context : num_documents;
     if (count >= 1) return count;
-    refuse_loading(is_stream() ? fmt::format("has {} tokens, and a sample takes {}; take a shorter "
+    refuse_loading(is_stream() ? fmt::format("has {} tokens, but a sample needs {}; give a shorter "
                                              "context, or more text",
                                              num_tokens, options.context + 1)
-                               : std::string("has no document"),
+                               : std::string("has no documents"),
                    &dataset);
   }
 
@@ -230,14 +230,14 @@ struct TokenLoader::Impl {
     const auto require_same = [](const char* what, const auto& stored, const auto& ours) {
       if (stored == ours) return;
       refuse_loading(
-          fmt::format("the state is of {} '{}', and the loader's is '{}'", what, stored, ours));
+          fmt::format("the state has the {} '{}', but the loader has '{}'", what, stored, ours));
     };
-    require_same("data with the fingerprint", state.fingerprint, dataset.fingerprint());
-    require_same("the seed", state.seed, options.seed);
-    require_same("the order", state.order, description());
+    require_same("fingerprint of the data", state.fingerprint, dataset.fingerprint());
+    require_same("seed", state.seed, options.seed);
+    require_same("order", state.order, description());
     if (state.position < 0 || state.position > num_samples()) {
       refuse_loading(
-          fmt::format("the state's position is {}, of {} samples", state.position, num_samples()));
+          fmt::format("the state has position {}, expected 0..{}", state.position, num_samples()));
     }
     begin(state.epoch, state.position);
   }

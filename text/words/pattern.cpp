@@ -17,7 +17,7 @@ const char* Pattern::match(uint32_t at, const char* p, const char* end, int64_t&
   for (;;) {
     if (--steps_left < 0) {
       throw error_of(ErrorCode::unsupported,
-                     "the pattern '{}' of the tokenizer goes back too often in a text",
+                     "the pattern '{}' of the tokenizer backtracks too often in a text",
                      printable(text_));
     }
     const Node& node = nodes_[at];
@@ -105,7 +105,7 @@ class PatternParser {
     const Alternatives all = alternatives(0, false);
     if (at_ != text_.size()) refuse("')' without '('");
     if (all.can_be_empty) {
-      throw error_of(ErrorCode::unsupported, "has the pattern '{}', which can match nothing",
+      throw error_of(ErrorCode::unsupported, "has the pattern '{}', which can match an empty text",
                      printable(text_));
     }
     pattern_.nodes_.emplace_back();  // the end
@@ -148,7 +148,7 @@ class PatternParser {
   }
 
   Alternatives alternatives(int depth, bool folds) {
-    if (depth > kMaxDepth) refuse("too many groups in each other");
+    if (depth > kMaxDepth) refuse("too many nested groups");
     Alternatives all;
     do {
       Sequence sequence;
@@ -178,7 +178,7 @@ class PatternParser {
         return (set.ascii[1] >> (c & 63) & 1) != 0;
       };
       if (has(left, pair[0]) && has(right, pair[1])) {
-        refuse(fmt::format("'{}' where case does not count", pair));
+        refuse(fmt::format("'{}' in a group that ignores case", pair));
       }
     }
   }
@@ -225,7 +225,7 @@ class PatternParser {
     } else if (takes("{")) {
       min = text_.substr(at_).starts_with(',') ? 0 : number();
       max = !takes(",") ? min : text_.substr(at_).starts_with('}') ? Pattern::kMany : number();
-      if (!takes("}") || min > max || max == 0) refuse("a '{' that is not a number of times");
+      if (!takes("}") || min > max || max == 0) refuse("an invalid repetition count after '{'");
     } else {
       return;
     }
@@ -241,7 +241,7 @@ class PatternParser {
                !found.node.is_possessive) {
       found.is_optional = true;
     } else {
-      refuse("a group that is repeated");
+      refuse("a repeated group");
     }
   }
 
@@ -251,7 +251,7 @@ class PatternParser {
     while (!is_at_end() && text_[at_] >= '0' && text_[at_] <= '9' && at_ - begin < 6) {
       value = 10 * value + static_cast<uint32_t>(text_[at_++] - '0');
     }
-    if (at_ == begin) refuse("a '{' that is not a number of times");
+    if (at_ == begin) refuse("an invalid repetition count after '{'");
     return value;
   }
 
@@ -274,7 +274,7 @@ class PatternParser {
     if (folds && is_letter(code)) {
       add_folded(set, code);
     } else if (folds && code >= 128) {
-      refuse("a letter beyond ASCII where case does not count");
+      refuse("a non-ASCII letter in a group that ignores case");
     } else {
       add_range(set, code, code);
     }
@@ -285,11 +285,11 @@ class PatternParser {
     if (text_.substr(at_).starts_with(']')) refuse("a set without characters");
     while (!takes("]")) {
       if (text_.substr(at_).starts_with('[') || text_.substr(at_).starts_with("&&")) {
-        refuse("a set within a set");
+        refuse("a set inside a set");
       }
       if (text_.substr(at_).starts_with('\\')) {
         if (folds && text_.substr(at_ + 1).starts_with('p')) {
-          refuse("\\p where case does not count");
+          refuse("\\p in a group that ignores case");
         }
         ++at_;
         if (class_of_escape(set)) continue;
@@ -299,14 +299,14 @@ class PatternParser {
       if (text_.substr(at_).starts_with('-') && !text_.substr(at_).starts_with("-]")) {
         ++at_;
         const uint32_t last = takes("\\") ? escaped() : character();
-        if (first > last || folds) refuse("a range that does not fit");
+        if (first > last || folds) refuse("a reversed range, or a range that ignores case");
         add_range(set, first, last);
       } else {
         add_one(set, first, folds);
       }
     }
     if (!is_negated) return;
-    if (folds) refuse("[^ where case does not count");
+    if (folds) refuse("[^ in a group that ignores case");
     set.is_negated = true;
     for (uint64_t& bits : set.ascii) bits = ~bits;
   }

@@ -81,8 +81,8 @@ inline int report_exception(const char* name, const std::string& command = "") n
     return 1;
   };
   const char* no_thread =
-      "a thread cannot be started; raise the limit on processes (ulimit -u, the container's) or on "
-      "memory (ulimit -v), or give fewer threads";
+      "a thread cannot be started; give fewer threads, or raise the limit on processes (ulimit -u, "
+      "or the limit of the container) or on memory (ulimit -v)";
   try {
     throw;
   } catch (const CLI::ParseError& e) {
@@ -97,7 +97,7 @@ inline int report_exception(const char* name, const std::string& command = "") n
     }
     return e.code() == ErrorCode::cancelled ? 130 : 1;
   } catch (const std::bad_alloc&) {
-    return print("there is not enough memory; raise the limit on it (ulimit -v, the container's)");
+    return print("there is not enough memory; give it more (ulimit -v, or its container)");
   } catch (const std::filesystem::filesystem_error& e) {
     return print((e.path1().string() + ": cannot be examined: " + e.code().message()).c_str());
   } catch (const std::system_error& e) {
@@ -154,8 +154,8 @@ inline void refuse_wrong_texts(const CLI::App& app) {
       if (text.starts_with("--") && app.get_option_no_throw(text) != nullptr) {
         throw CLI::ValidationError(
             option->get_name(),
-            fmt::format("the option {} is in the place of its {}", text,
-                        option->get_type_name().empty() ? "text" : option->get_type_name()));
+            fmt::format("expected {}, found the option {}",
+                        option->get_type_name().empty() ? "text" : option->get_type_name(), text));
       }
     }
   }
@@ -248,9 +248,9 @@ inline std::string words_on_wrong_value(const CLI::App& app, std::string text) {
   const CLI::Option* option = command->get_option_no_throw(name);
   const std::string type = option == nullptr ? "" : option->get_type_name();
   const char* expected = type.starts_with("FLOAT")  ? "a number"
-                         : type.starts_with("UINT") ? "a whole number from 0 on"
+                         : type.starts_with("UINT") ? "a whole number, 0 or more"
                          : option != nullptr && option->get_type_size() > 1
-                             ? "numbers, as --help says"
+                             ? "numbers, as in --help"
                              : "a whole number";
   return fmt::format("{} is '{}'; it must be {}", name, text.substr(end + 3), expected);
 }

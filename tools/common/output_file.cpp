@@ -54,7 +54,7 @@ int write_and_close(int fd, std::span<const std::byte> data) {
 
 void fail_writing(const fs::path& file, int error) {
   std::string remedy = remedy_of_errno(error);
-  if (!remedy.empty() && error != EFBIG) remedy += " or give another place";
+  if (!remedy.empty() && error != EFBIG) remedy += " or give another file";
   throw io_error_at(file, "cannot write the file", error).with_remedy(remedy);
 }
 
@@ -74,7 +74,7 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   }
   // Also for root, who could: somebody protected it.
   if (exists && (access(file.c_str(), W_OK) != 0 || (old.st_mode & 0222) == 0)) {
-    fail_output("is read-only; give another file, or allow writing to it", file, EACCES);
+    fail_output("is read-only; give another file, or make this one writable", file, EACCES);
   }
   const fs::path target = exists ? fs::canonical(file) : file;
   const fs::path temporary =
@@ -117,7 +117,7 @@ void require_no_input(const fs::path& output, const std::vector<fs::path>& input
     std::error_code different;
     if (!fs::equivalent(output, input, different) || different) continue;
     throw error_at(output, ErrorCode::invalid_argument,
-                   "would be written, but is also read as {}; give another file", input.string());
+                   "is the output, but it is also the input {}; give another file", input.string());
   }
 }
 

@@ -33,7 +33,7 @@ inline int run_by_name(std::span<const Program> programs, int argc, char** argv)
   for (const Program& program : programs) {
     if (name == program.name) return program.run(argc, argv);
   }
-  fmt::print(stderr, "'{}' is not a program of ffkit; they are", name);
+  fmt::print(stderr, "'{}' is not a program of ffkit; the programs are", name);
   for (size_t i = 0; i < programs.size(); ++i) {
     const char* before = i == 0 ? " " : i + 1 < programs.size() ? ", " : " and ";
     fmt::print(stderr, "{}{}", before, programs[i].name);

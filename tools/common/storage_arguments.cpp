@@ -15,7 +15,7 @@ StorageOptions parse_options(const std::vector<std::string>& texts, const char* 
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     // Without the text, which may be a secret.
-    if (equals == std::string::npos) throw CLI::ValidationError(option, "takes KEY=VALUE");
+    if (equals == std::string::npos) throw CLI::ValidationError(option, "expected KEY=VALUE");
     options.values.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
   }
   return options;
@@ -39,13 +39,13 @@ void add_storage_arguments(CLI::App& app, StorageArguments& arguments) {
   const bool has_both =
       app.get_option_no_throw("SRC") != nullptr && app.get_option_no_throw("DST") != nullptr;
   add_option(app, kOptions, arguments.options,
-             has_both ? "An option of the store of DST, or of SRC if DST is in none, such as "
-                        "profile=NAME or endpoint_url=URL; may be repeated; docs/storage.md"
-                      : "An option of the store, such as profile=NAME or endpoint_url=URL; may be "
-                        "repeated; docs/storage.md");
+             has_both ? "Option for the store of DST, or of SRC if DST is a folder, such as "
+                        "profile=NAME or endpoint_url=URL; may be repeated; see docs/storage.md"
+                      : "Option for the store, such as profile=NAME or endpoint_url=URL; may be "
+                        "repeated; see docs/storage.md");
   if (!has_both) return;
   add_option(app, kSourceOptions, arguments.source_options,
-             "An option of the store of SRC; may be repeated");
+             "Option for the store of SRC; may be repeated");
 }
 
 void give_storage_options(CLI::App& app, const StorageArguments& arguments) {
@@ -61,7 +61,7 @@ void give_storage_options(CLI::App& app, const StorageArguments& arguments) {
     }
     const bool is_given = give_storage_options(places, arguments.options) ||
                           !storage_options_of("s3://any").values.empty();
-    if (!is_given) throw CLI::ValidationError(kOptions, "no place that is given is in a store");
+    if (!is_given) throw CLI::ValidationError(kOptions, "no place is in a store; leave it out");
     return;
   }
   const CLI::Option* source = command->get_option_no_throw("SRC");

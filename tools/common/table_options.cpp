@@ -102,7 +102,7 @@ CLI::Option* add_unsigned(CLI::App& app, Option& option) {
                     const auto number = number_of_text<uint64_t>(text);
                     if (!number) {
                       throw CLI::ValidationError("--" + option.name,
-                                                 text + " is not a number from 0 to 2^64-1");
+                                                 text + " is not a whole number from 0 to 2^64-1");
                     }
                     give(option, *number);
                   })
@@ -191,7 +191,7 @@ std::string words_on_file_option(const CLI::App& app, const std::string& name) {
   const std::string program = app.get_parent() == nullptr
                                   ? app.get_name()
                                   : app.get_parent()->get_name() + " " + app.get_name();
-  return "is not an option for a file; " + words_on_name(program, name, names, OptionStyle::field);
+  return "cannot be set in a file; " + words_on_name(program, name, names, OptionStyle::field);
 }
 
 // Gives the options in the file `path` to those of `app` that the command line has not given.
@@ -203,7 +203,7 @@ void take_options_file(CLI::App& app, const std::string& path, bool takes_all) {
     throw CLI::ConfigError(error.text(OptionStyle::command_line));
   }
   if (text.find('\0') != std::string::npos) {
-    throw CLI::ConfigError(path + ": is not text: it holds a zero byte");
+    throw CLI::ConfigError(path + ": is not text: it contains a zero byte");
   }
   std::vector<const CLI::Option*> given;
   for (const CLI::Option* option : app.get_options()) {

@@ -41,7 +41,7 @@ void run_copy(const CopyArguments& arguments) {
       with_commas(summary.num_records), with_commas(summary.num_shards),
       summary.num_shards == 1 ? "shard" : "shards", in_megabytes(summary.file_bytes));
   if (summary.num_equal_shards > 0) {
-    say("{} of the shards {} there already\n", with_commas(summary.num_equal_shards),
+    say("{} of the shards {} in DST already\n", with_commas(summary.num_equal_shards),
         summary.num_equal_shards == 1 ? "was" : "were");
   }
   say("{} copied in {:.1f} s, {:.0f} MB/s; every shard was compared with its checksums\n",
@@ -55,8 +55,8 @@ void add_copy_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "copy", "Copies a finished data set, or a split of it, between folders and stores");
   command.footer(
-      "Each shard is compared with its checksums while it is copied; the manifests come last. DST "
-      "has the marker of an\nunfinished data set until the copy is complete. Equal shards that are "
+      "Each shard is compared with its checksums while it is copied. The manifests come last. DST "
+      "has the marker of an\nunfinished data set until the copy is complete. Shards that are "
       "in DST already are not copied again.\nExamples:\n  ffconvert copy /fast/imagenet "
       "s3://bucket/imagenet\n  ffconvert copy hf://datasets/owner/name/imagenet /fast/imagenet "
       "--split val");
@@ -80,7 +80,7 @@ void add_copy_command(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(1, 64))
       ->option_text("N [" + std::to_string(arguments->options.num_threads) + "]");
   command.add_flag("--resume", arguments->options.resume,
-                   "Continues an interrupted copy; begins if there is none");
+                   "Continues an interrupted copy; starts a new one if there is none");
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_copy(*arguments); }; });
 }
@@ -91,9 +91,9 @@ void add_transcode_command(CLI::App& app, Action& chosen) {
     std::string source;
   };
   CLI::App& command = *app.add_subcommand(
-      "transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG");
+      "transcode", "Transcodes the pictures of a data set into the dct code, or back to JPEG");
   command.footer(
-      "Only the pictures change; other fields, order, classes and facts stay. Shards have the same "
+      "Only the pictures change; other fields, order and classes do not. Shards have the same "
       "records as before.\nA picture without a dct code, such as a progressive JPEG, stays as it "
       "is; DST/report.jsonl names it.\nExamples:\n  ffconvert transcode /fast/imagenet "
       "/fast/imagenet-dct --store dct\n  ffconvert transcode /fast/imagenet-dct "

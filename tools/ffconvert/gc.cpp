@@ -26,12 +26,12 @@ const char* words_for(const Leftover& leftover) {
     case Leftover::Kind::temporary:
       return "temporary file";
     case Leftover::Kind::upload:
-      return "upload that was not finished";
+      return "unfinished upload";
     case Leftover::Kind::work:
-      return leftover.upload_id.empty() ? "of a data set that is not finished"
-                                        : "upload of a data set that is not finished";
+      return leftover.upload_id.empty() ? "file of an unfinished data set"
+                                        : "upload of an unfinished data set";
     case Leftover::Kind::marker:
-      return "marker of a data set that is not finished";
+      return "marker of an unfinished data set";
   }
   return "";
 }
@@ -40,8 +40,8 @@ void print_leftover(const Leftover& leftover) {
   std::string line = leftover.path.string();
   if (leftover.num_bytes > 0) line += ", " + in_megabytes(leftover.num_bytes);
   line += fmt::format(": {}", words_for(leftover));
-  if (!leftover.since.empty()) line += ", begun " + leftover.since;
-  if (leftover.is_in_use) line += "; a process has it";
+  if (!leftover.since.empty()) line += ", started " + leftover.since;
+  if (leftover.is_in_use) line += "; a process uses it";
   fmt::print("{}\n", line);
 }
 
@@ -56,10 +56,10 @@ void run_gc(const GcArguments& arguments) {
   }
   if (!arguments.quiet) {
     for (const auto& other : leftovers.others) {
-      fmt::print("{}: not ffkit's, or of no manifest: stays\n", other.string());
+      fmt::print("{}: kept; it is not a file of ffkit, or no manifest names it\n", other.string());
     }
     for (const std::string& note : leftovers.notes) say_note(note);
-    fmt::print("{} {} left over, {}; {} in manifests and {} others stay\n",
+    fmt::print("{} {} left over, {}; {} in manifests and {} others are kept\n",
                with_commas(std::ssize(leftovers.found)),
                leftovers.found.size() == 1 ? "file or upload is" : "files and uploads are",
                in_megabytes(num_bytes), with_commas(leftovers.num_in_manifests),
@@ -68,8 +68,8 @@ void run_gc(const GcArguments& arguments) {
   if (!arguments.remove) {
     if (!arguments.quiet && !leftovers.found.empty()) {
       fmt::print(
-          "nothing was removed: --remove does it{}\n",
-          num_unfinished == 0 ? "" : ", with --unfinished also what --resume would continue with");
+          "nothing was removed; give --remove to remove them{}\n",
+          num_unfinished == 0 ? "" : ", and --unfinished to remove unfinished data sets too");
     }
     return;
   }
@@ -79,9 +79,9 @@ void run_gc(const GcArguments& arguments) {
   fmt::print("{} removed, {}\n", with_commas(removed.num_removed), in_megabytes(removed.num_bytes));
   if (num_unfinished > 0 && !arguments.unfinished) {
     fmt::print(
-        "{} of a data set that is not finished {}: --unfinished removes them, and its "
-        "conversion begins again\n",
-        with_commas(num_unfinished), num_unfinished == 1 ? "stays" : "stay");
+        "{} {} of an unfinished data set kept; give --unfinished to remove them, and the "
+        "conversion starts again\n",
+        with_commas(num_unfinished), num_unfinished == 1 ? "leftover" : "leftovers");
   }
 }
 
@@ -89,11 +89,11 @@ void run_gc(const GcArguments& arguments) {
 
 void add_gc_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
-      "gc", "Shows and removes what interrupted conversions have left in a folder or a store");
+      "gc", "Shows and removes leftovers of interrupted conversions in a folder or a store");
   command.footer(
-      "Looks into the folders of the data set and its splits, for shards that no manifest names, "
+      "Searches the folders of the data set and its splits for shards that no manifest names, "
       "temporary files and\nunfinished uploads. Files that a manifest names, and files of other "
-      "programs, stay.\nExamples:\n  ffconvert gc s3://bucket/imagenet\n  ffconvert gc "
+      "programs, are kept.\nExamples:\n  ffconvert gc s3://bucket/imagenet\n  ffconvert gc "
       "s3://bucket/imagenet --remove");
   const auto arguments = std::make_shared<GcArguments>();
   command
@@ -105,7 +105,7 @@ void add_gc_command(CLI::App& app, Action& chosen) {
   command
       .add_flag("--unfinished", arguments->unfinished,
                 "Also removes the shards and markers of unfinished data sets, which --resume would "
-                "use. An error if a process is writing one")
+                "use. It is an error if a process is writing one of them")
       ->needs(remove);
   command.add_flag("--quiet", arguments->quiet, "Print errors only");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_gc(*arguments); }; });

@@ -83,10 +83,10 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
 }  // namespace
 
 void add_merge_commands(CLI::App& app, Action& chosen) {
-  add_command(app, chosen, "merge", "Joins several data sets to a new one, by hard links",
+  add_command(app, chosen, "merge", "Joins several data sets into a new one, by hard links",
               "Data set folder to make, new or empty; or the address or folder to which all parts "
               "of a conversion were written",
-              "Data set folders to take shards from; none where DST has the parts",
+              "Data set folders to take shards from; none if DST has the parts",
               /*can_be_alone=*/true, merge_datasets);
   add_command(app, chosen, "append", "Adds the shards of other data sets to an existing one",
               "Data set folder to add to", "Data set folders to take shards from",

@@ -51,11 +51,11 @@ void print_parts(const ConvertSummary& summary, const std::string& destination, 
   if (summary.num_parts == 0) return;
   const int64_t num_ready = summary.num_finished_parts;
   if (num_ready < summary.num_parts) {
-    say("{} of {} parts {} ready; the last one to end merges them\n", num_ready, summary.num_parts,
-        num_ready == 1 ? "is" : "are");
+    say("{} of {} parts {} ready; the part that ends last merges them\n", num_ready,
+        summary.num_parts, num_ready == 1 ? "is" : "are");
   } else if (summary.merged.empty()) {
-    say("all {} parts are ready, and another process has merged them or is doing so; where it is "
-        "stopped, 'ffconvert merge {}' does it\n",
+    say("all {} parts are ready, and another process merges them or has merged them; if it was "
+        "stopped, run 'ffconvert merge {}'\n",
         summary.num_parts, shell_word(destination));
   } else {
     say("all {} parts are ready and merged:\n", summary.num_parts);
@@ -84,7 +84,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
   }
   if (const int64_t requests = summary.num_store_requests; requests > 0) {
-    say("{} {} of stores, {} read\n", with_commas(requests), requests == 1 ? "request" : "requests",
+    say("{} {} to stores, {} read\n", with_commas(requests), requests == 1 ? "request" : "requests",
         in_megabytes(summary.num_store_bytes));
   }
   if (summary.num_skipped() > 0) {
@@ -107,12 +107,12 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
   int64_t num_named = summary.num_skipped() + summary.num_without_dct() + summary.num_remarks();
   for (const auto& [action, reported] : summary.reported) num_named += reported.num_lines;
   if (const int64_t num_others = summary.num_reported - num_named; num_others > 0) {
-    say("{} {} were repaired, or kept with what is wrong with them: see {}/report.jsonl\n",
-        num_others, noun, report);
+    say("{} {} were repaired, or kept although they are damaged: see {}/report.jsonl\n", num_others,
+        noun, report);
   }
   if (summary.headers_only && !summary.was_finished) {
-    say("the pictures' headers were checked, not their pixels: ffinspect verify {} --pictures "
-        "decodes all of them\n",
+    say("only the headers of the pictures were checked; run 'ffinspect verify {} --pictures' to "
+        "decode all of them\n",
         destination);
   }
   print_parts(summary, destination, noun);

@@ -43,7 +43,7 @@ void add_remove_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "remove", "Removes records from a data set, and their bytes from its files");
   command.footer(
-      "Shards that have such records are written again, and the manifest is replaced in one step. "
+      "Shards with these records are written again, and the manifest is replaced in one step. "
       "Record numbers and the\nfingerprint change: lists of record numbers no longer fit.\n"
       "Example: ffconvert remove /fast/faces --ids withdrawn.txt");
   const auto arguments = std::make_shared<RemoveArguments>();

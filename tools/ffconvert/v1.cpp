@@ -29,17 +29,17 @@ struct V1Arguments : ConvertArguments {
 };
 
 void check_for_reading_v1(const V1Arguments& arguments, const Dataset& split) {
-  arguments.table.refuse({"field"}, "is for writing FFRecord v1; SRC already is");
+  arguments.table.refuse({"field"}, "is for writing FFRecord v1; SRC already is FFRecord v1");
   const bool is_raw = split.schema().index_of("data") >= 0;
   const bool is_imagenet = split.schema().index_of("label") >= 0;
   const V1Content content = arguments.v1.content;
   const bool fits = content == V1Content::imagenet ? is_imagenet : is_raw;
   if (content == V1Content::automatic || fits) return;
-  throw error_of(ErrorCode::invalid_argument, "{}: the records of SRC are {}",
+  throw error_of(ErrorCode::invalid_argument, "{}: the records of SRC are {}; leave the option out",
                  option_set("payload", to_string(content)),
-                 is_imagenet ? "ImageNet's, and are read as pictures and labels"
-                 : is_raw    ? "no pickles of image and label"
-                             : "pictures, or pickles whose values become fields");
+                 is_imagenet ? "those of ImageNet, and are read as pictures and labels"
+                 : is_raw    ? "not pickles of an image and a label"
+                             : "pictures, or pickles with values that become fields");
 }
 
 void read_v1(V1Arguments& arguments, std::vector<Dataset> splits) {
@@ -83,7 +83,7 @@ void run_v1(V1Arguments& arguments) {
 void add_v1_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand("v1", "FFRecord v1 to a data set of ffkit, or back");
   command.footer(
-      "The direction depends on what SRC is.\n"
+      "The direction depends on the format of SRC.\n"
       "Examples:\n"
       "  ffconvert v1 /data/imagenet-v1 /fast/imagenet    # train.ffr/PART_*.ffr, val.ffr/..., "
       "meta.pkl\n"

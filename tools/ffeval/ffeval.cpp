@@ -64,12 +64,12 @@ std::vector<std::filesystem::path> input_files(const Dataset& split, const Evalu
 }
 
 constexpr const char* kNuscenesFooter =
-    R"(The figures equal those of the official devkit's DetectionEval with its configuration detection_cvpr_2019. The results must hold every
+    R"(The metrics are equal to those of the official devkit's DetectionEval with its configuration detection_cvpr_2019. The results must have every
 sample of the split, with at most 500 boxes each; see https://www.nuscenes.org/object-detection for the format.
 
 With --json: one document with the members of the devkit's metrics_summary.json (label_aps, mean_dist_aps, mean_ap, label_tp_errors,
-  tp_errors, tp_scores, nd_score, cfg, meta), and num_boxes: for each class the annotations and the detections that counted. A figure
-  that a class does not have is null.
+  tp_errors, tp_scores, nd_score, cfg, meta), and num_boxes: for each class, the annotations and the detections that were counted. A
+  metric that a class does not have is null.
 
 Example:
   ffeval nuscenes /fast/nuscenes --split val --results detections.json --json --output metrics.json)";
@@ -177,11 +177,11 @@ int evaluate_nuscenes(const Evaluation& options) {
 }
 
 constexpr const char* kRootNetFooter =
-    R"(The results are a JSON array as RootNet's bbox_root_*_output.json, in any order. MRPE is the mean distance between found and true roots, and of its parts, in
-the set's unit (mm; 3DPW m); of Human3.6M by action too. It needs an entry for each person of the split: the one of its picture, and of several there the one
-with its ann_id or box. AP is the average precision of roots, at --threshold, of sets that say which annotations are valid (MuPoTS), by the file's scores.
+    R"(The results are a JSON array like RootNet's bbox_root_*_output.json, in any order. MRPE is the mean distance between found and true roots, in total and along
+x, y and z, in the set's unit (mm; 3DPW: m); for Human3.6M also for each action. It needs an entry for each person of the split; if a picture has several
+persons, with the ann_id or box. AP is the average precision of roots at --threshold, by the file's scores, if the set marks valid annotations (MuPoTS).
 
-With --json: one document with persons, mrpe {total, x, y, z}, actions {name: MRPE} and ap; what the set's annotations do not allow is null.
+With --json: one document with persons, mrpe {total, x, y, z}, actions {name: MRPE} and ap; a value that the annotations do not allow is null.
 
 Example:
   ffeval rootnet /fast/mupots --split test --results bbox_root_mupots_output.json)";
@@ -230,7 +230,7 @@ int evaluate_rootnet(const Evaluation& options, double threshold) {
       pose::read_root_results(options.results, truth), truth, options.results, threshold);
   if (figures.is_empty()) {
     throw error_at(split.path(), ErrorCode::invalid_argument,
-                   "has no person whose depth is known; there is nothing to evaluate against");
+                   "has no person whose depth is known; give a split with known depths");
   }
   const std::string text =
       options.json ? json_of_roots(truth, figures).dump(2) + '\n' : text_of_roots(figures);

@@ -38,7 +38,7 @@ void check_is_text(const std::string& path, const std::string& text) {
   if (!is_other && text.find('\0') == std::string::npos) return;
   const std::string remedy = content_remedy(kind);
   throw error_at(path, ErrorCode::invalid_argument, "is {}, not prompts; {}", content_name(kind),
-                 remedy.empty() ? "give a text of UTF-8 with a prompt on each line" : remedy);
+                 remedy.empty() ? "give a UTF-8 text file with a prompt on each line" : remedy);
 }
 
 // A prompt on each line, which \n, \r\n or \r ends; an empty one begins a document. A byte order
@@ -59,7 +59,7 @@ std::vector<std::string> read_prompts(const std::string& path) {
     begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   }
   if (prompts.empty())
-    throw error_at(path, ErrorCode::invalid_argument, "holds no prompt; write one on each line");
+    throw error_at(path, ErrorCode::invalid_argument, "has no prompt; write one on each line");
   return prompts;
 }
 

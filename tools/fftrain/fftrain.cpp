@@ -141,8 +141,8 @@ void take_whole_data_sets(ffkit::TrainCommand& command, bool says) {
       continue;
     }
     if (says) {
-      fmt::print(stderr, "{} is the split '{}' of {}, which is taken\n", folder.path.string(),
-                 split, above.string());
+      fmt::print(stderr, "{} is the split '{}' of the data set {}; the whole data set is used\n",
+                 folder.path.string(), split, above.string());
     }
     folder.path = above;
   }
@@ -227,7 +227,7 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
     for (const ffkit::Option& option : command.tables.task.options()) {
       if (!option.names_model || app.count("--" + option.name) > 0) continue;
       throw CLI::RequiredError("--" + option.name + " (" + evaluated.string() +
-                               " holds weights alone)");
+                               " has only weights)");
     }
   }
   command.resume_options.given = ffkit::given_options(app, command);

@@ -68,12 +68,12 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
   app.add_flag("--resume", command.resume,
                "Continues from the newest checkpoint in --work-dir, with its options unless you "
-               "give others; begins the run if there is none")
+               "give others; starts a new run if there is none")
       ->needs(app.get_option("--work-dir"))
       ->check([](const std::string& value) {
         return std::string(value == "true" || value == "false" ? ""
-                                                               : "takes no value; a checkpoint "
-                                                                 "comes after --resume-from");
+                                                               : "takes no value; give a "
+                                                                 "checkpoint with --resume-from");
       })
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
@@ -208,8 +208,8 @@ void add_data_argument(CLI::App& app) {
            if (is_other || std::ranges::find(kNoData, ending) != kNoData.end()) {
              throw CLI::ValidationError(
                  "'" + word +
-                 "' is not a data set; a checkpoint comes after --resume-from, --evaluate or "
-                 "--pretrained, a file of options (TOML) after --config");
+                 "' is not a data set; give a checkpoint with --resume-from, --evaluate or "
+                 "--pretrained, and a file of options (TOML) with --config");
            }
            data->add_result(word);
          },

@@ -90,11 +90,11 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
     throw checkpoint_error(
         path, ErrorCode::corrupt,
-        "lacks the part '" + part + "' of a checkpoint; it is damaged or was changed by hand");
+        "has no part '" + part + "'; the checkpoint is damaged or was changed by hand");
   } catch (const Json::exception&) {
     throw checkpoint_error(
         path, ErrorCode::corrupt,
-        "its part '" + part + "' is incomplete; it is damaged or was changed by hand");
+        "its part '" + part + "' is incomplete; the checkpoint is damaged or was changed by hand");
   }
   return info;
 }
@@ -113,8 +113,8 @@ const at::Tensor& find_matching(const fs::path& path,
 
 NoCheckpointError::NoCheckpointError(const fs::path& path)
     : Error(ErrorCode::invalid_argument,
-            "holds tensors but is not a checkpoint of fftrain; give a file that fftrain wrote "
-            "into its work folder",
+            "contains tensors, but it is not a checkpoint of fftrain; give a checkpoint from "
+            "the work folder of a run",
             {.path = path.string(), .subject = ErrorSubject::checkpoint}) {}
 
 bool is_damage(const Error& error) {
@@ -237,7 +237,7 @@ void check_checkpoint(const fs::path& path, bool may_have_nan) {
   const std::string wrong = first_not_finite(contents.tensors, NotFinite::nan_alone);
   if (wrong.empty()) return;
   throw checkpoint_error(path, ErrorCode::corrupt,
-                         "its tensor '{}' holds nan: the training had diverged", wrong);
+                         "its tensor '{}' contains nan, because the training had diverged", wrong);
 }
 
 }  // namespace ffkit

@@ -164,7 +164,7 @@ std::vector<StoredPart> parts_from_text(const fs::path& file,
       parts.push_back(part_from_json(json));
   } catch (const std::exception&) {  // nlohmann's, and std::out_of_range: there are none
     throw checkpoint_error(file, ErrorCode::corrupt,
-                           "does not list the parts of its checkpoint as it should");
+                           "has no valid list of the parts of the checkpoint");
   }
   return parts;
 }
@@ -192,8 +192,8 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
   throw checkpoint_error(path, ErrorCode::io,
-                         "rank {} made it, but rank {} does not see it; give all processes the "
-                         "same {} on a file system that their machines share",
+                         "rank {} made this folder, but rank {} does not see it; give all "
+                         "processes the same {} on a file system that their machines share",
                          writer, reader, option_name("work_dir"));
 }
 
@@ -235,7 +235,7 @@ class PartsReader {
     if (part.file.empty()) return in_manifest(part);
     const at::Tensor found = file(part).description(part.name);
     if (!found.defined() || found.sizes().vec() != part.share.shape())
-      refuse(part, fmt::format("does not hold the tensor '{}' that its manifest lists", part.name));
+      refuse(part, fmt::format("has no tensor '{}' of the shape in the manifest", part.name));
     return found;
   }
   at::Tensor read(const StoredPart& part) {
@@ -243,7 +243,7 @@ class PartsReader {
     at::Tensor tensor = file(part).read(part.name);
     const std::string crc = crc_of(tensor);
     if (crc != part.crc)
-      refuse(part, fmt::format("the CRC-32C of its tensor '{}' is {}, but {} is in the manifest",
+      refuse(part, fmt::format("the CRC-32C of its tensor '{}' is {}, but the manifest says {}",
                                part.name, crc, part.crc));
     return tensor;
   }
@@ -255,11 +255,11 @@ class PartsReader {
     for (const NamedTensor& t : manifest_.tensors) {
       if (t.name == part.name) return t.tensor;
     }
-    throw checkpoint_error(path_, ErrorCode::corrupt, "lacks a tensor");
+    throw checkpoint_error(path_, ErrorCode::corrupt, "has no tensor '{}'", part.name);
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
     throw checkpoint_error((path_ / part.file), ErrorCode::corrupt,
-                           message + "; the checkpoint is damaged: use the one before it");
+                           message + "; the checkpoint is damaged, use the previous one");
   }
   SafeTensorsReader& file(const StoredPart& part) {
     const auto it = files_.find(part.file);
@@ -304,7 +304,7 @@ void load_from(PartsReader& reader, const std::vector<SharedTensor>& wanted) {
     if (num_found[t.name] == t.share.num_elements()) continue;
     throw checkpoint_error(reader.path(), ErrorCode::corrupt,
                            "its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
-                           "damaged: use the one before it",
+                           "damaged, use the previous one",
                            num_found[t.name], t.share.num_elements(), t.name);
   }
 }
@@ -317,8 +317,8 @@ std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape) {
 
 void refuse_without_tensor(const fs::path& path, const std::string& name) {
   throw checkpoint_error(path, ErrorCode::invalid_argument,
-                         "has no tensor '{}', which the run needs; is it of another model, "
-                         "{} or {}?",
+                         "has no tensor '{}', which the run needs; the checkpoint may belong to "
+                         "another model, {} or {}",
                          name, option_name("optimizer"), option_name("amp"));
 }
 
@@ -327,8 +327,8 @@ void require_same_tensor(const fs::path& path, const std::string& name, const Ty
   if (stored == wanted) return;
   throw checkpoint_error(
       path, ErrorCode::invalid_argument,
-      "tensor '{}' is {}, but the model needs {}; is it of another model, or one "
-      "with other options?",
+      "tensor '{}' is {}, but the model needs {}; the checkpoint may belong to another model, "
+      "or to a model with other options",
       name, type_and_shape(stored.first, stored.second),
       type_and_shape(wanted.first, wanted.second));
 }
@@ -349,7 +349,7 @@ bool is_in_parts(const fs::path& path) {
 fs::path metadata_file(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
   if (fs::exists(path / kManifest)) return path / kManifest;
-  throw checkpoint_error(path, ErrorCode::corrupt, "lacks its manifest; the checkpoint is damaged");
+  throw checkpoint_error(path, ErrorCode::corrupt, "has no manifest; the checkpoint is damaged");
 }
 
 void write_parts(Communicator& communicator, const fs::path& path, const SafeTensors& rest,

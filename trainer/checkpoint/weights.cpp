@@ -90,7 +90,7 @@ void take_prefix(Weights& weights, std::string prefix) {
   if (weights.tensors.empty()) {
     refuse_weights(
         weights,
-        fmt::format("has no tensors of the name '{}', which {} asks for; its names begin with {}",
+        fmt::format("has no tensors with the prefix '{}' of {}; the prefixes of its tensors are {}",
                     printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
                     listed({begins.begin(), begins.end()}, kMostNamed)));
   }
@@ -136,7 +136,7 @@ void append_shards(Weights& weights) {
   for (const UnreadTensor& t : weights.unread) found.insert(t.name);
   for (const auto& [name, file] : index.file_of) {
     if (!found.contains(name)) {
-      refuse_weights(weights, fmt::format("names {} for the tensor '{}', which is not in it",
+      refuse_weights(weights, fmt::format("lists the tensor '{1}' in {0}, which does not have it",
                                           file.filename().string(), printable(name)));
     }
   }
@@ -169,7 +169,7 @@ std::vector<std::string> notes_of(const fs::path& file, const std::vector<std::s
 
 std::string unread_note(const Weights& weights) {
   if (weights.unread.empty()) return {};
-  return fmt::format("{} left out, because ffkit does not read it: '{}' {}",
+  return fmt::format("{} left out, because ffkit does not support the type: '{}' {}",
                      count_of(weights.unread.size()), printable(weights.unread[0].name),
                      weights.unread[0].what);
 }
@@ -196,22 +196,22 @@ Weights read_weights_of(const fs::path& path, const std::string& key) {
     append_shards(weights);
   } else if (fs::is_directory(path) || is_checkpoint(*file)) {
     if (!key.empty()) {
-      refuse_weights(weights,
-                     fmt::format("is a checkpoint of fftrain, which holds one model; leave {} out",
-                                 option_name("weights_key")));
+      refuse_weights(
+          weights, fmt::format("is a checkpoint of fftrain, which contains one model; leave {} out",
+                               option_name("weights_key")));
     }
     weights.tensors = model_tensors(path, std::get<SafeTensorsReader>(*file));
   } else if (const std::optional<fs::path> index = index_of_shard(path)) {
     refuse_weights(
-        weights, fmt::format("is one of the files of weights in shards; give {}", index->string()));
+        weights, fmt::format("has only a part of the weights; give the index {}", index->string()));
   } else {
     append_file(*file, prefix, weights);
   }
   if (weights.tensors.empty() && !weights.unread.empty()) {
-    refuse_weights(weights, fmt::format("tensor '{}' {}, which is not read here",
+    refuse_weights(weights, fmt::format("tensor '{}' {}, which ffkit does not support",
                                         printable(weights.unread[0].name), weights.unread[0].what));
   }
-  if (weights.tensors.empty()) refuse_weights(weights, "holds no tensors");
+  if (weights.tensors.empty()) refuse_weights(weights, "contains no tensors");
   if (!prefix.empty()) take_prefix(weights, prefix);
   remove_wrappers(weights);
   return weights;
@@ -264,14 +264,14 @@ std::map<std::string, std::string> read_description(const fs::path& weights) {
 void require_weights_name(const fs::path& path) {
   if (path.extension() == ".onnx") {
     throw error_at(path, ErrorCode::unsupported,
-                   "ONNX is written by PyTorch in Python; give a name that ends in .pth and {}, "
-                   "and run the script that is written beside it",
+                   "fftrain does not write ONNX, but PyTorch does; give a name that ends in .pth "
+                   "and {}, and run the script that fftrain writes beside it",
                    option_name("script"))
         .with_subject(ErrorSubject::destination);
   }
   if (!is_pth_name(path) && !snapshot_epoch(path) && path.extension() != ".safetensors") {
     throw error_at(path, ErrorCode::invalid_argument,
-                   "weights are written as .safetensors or .pth; give a name that ends so")
+                   "weights are written as .safetensors or .pth; give a name with such an ending")
         .with_subject(ErrorSubject::destination);
   }
   for (const fs::path& file : {path, description_beside(path)}) {
@@ -308,11 +308,9 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules) {
     if (is_head(t) && (head == nullptr || t.name.size() < head->name.size())) head = &t;
   }
   if (head != nullptr) return head->tensor.size(0);
-  refuse_weights(
-      weights,
-      fmt::format(
-          "has no tensor '{}.weight' of two dimensions, which a {} has; is it of another {}?",
-          rules.head, rules.name, rules.choice));
+  refuse_weights(weights, fmt::format("has no tensor '{}.weight' with two dimensions, which a {} "
+                                      "needs; give other weights or another {}",
+                                      rules.head, rules.name, rules.choice));
 }
 
 namespace {
@@ -382,7 +380,7 @@ Matched match_names(const Weights& weights, const WeightRules& rules,
     std::string name = t.name.substr(prefix.size());
     if (rules.current_name) name = rules.current_name(name);
     if (!matched.tensors.emplace(name, t.tensor).second)
-      refuse_weights(weights, fmt::format("holds the tensor '{}' twice", printable(name)));
+      refuse_weights(weights, fmt::format("contains the tensor '{}' twice", printable(name)));
   }
   return matched;
 }
@@ -416,10 +414,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
   const Prefix prefix = prefix_before(tensors, rules, targets);
   auto [stored, left_out] = match_names(weights, rules, tensors, prefix.text);
   if (!prefix.others.empty()) {
-    notes->push_back(
-        fmt::format("the tensors '{}*' are taken; there are {} as well "
-                    "(--weights-key)",
-                    printable(prefix.text), listed(prefix.others, kMostNamed)));
+    notes->push_back(fmt::format("the tensors '{}*' are used; the file also has {} (--weights-key)",
+                                 printable(prefix.text), listed(prefix.others, kMostNamed)));
   }
   if (!left_out.empty()) {
     notes->push_back(fmt::format("{} left out, because the names do not begin with '{}': {}",
@@ -439,7 +435,7 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
       if (target.name.ends_with(".num_batches_tracked")) continue;
       for (const UnreadTensor& t : weights.unread) {
         if (t.name == prefix.text + target.name) {
-          refuse_weights(weights, fmt::format("tensor '{}' {}, which is not read here",
+          refuse_weights(weights, fmt::format("tensor '{}' {}, which ffkit does not support",
                                               printable(t.name), t.what));
         }
       }
@@ -448,9 +444,10 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
         rows = 0;
         continue;
       }
-      refuse_weights(weights,
-                     fmt::format("has no tensor '{}', which a {} needs; is it of another {}?",
-                                 target.name, rules.name, rules.choice));
+      refuse_weights(
+          weights,
+          fmt::format("has no tensor '{}', which a {} needs; give other weights or another {}",
+                      target.name, rules.name, rules.choice));
     }
     const at::Tensor tensor = it->second;
     stored.erase(it);
@@ -462,8 +459,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
     if (!can_be_converted(tensor.scalar_type(), target.tensor.scalar_type()) ||
         tensor.sizes() != target.tensor.sizes()) {
       refuse_weights(weights,
-                     fmt::format("tensor '{}' is {}, but the model needs {}; is it of another {}, "
-                                 "or of one with other options?",
+                     fmt::format("tensor '{}' is {}, but the model needs {}; give other weights, "
+                                 "another {} or other options",
                                  target.name, type_and_shape(tensor.scalar_type(), tensor.sizes()),
                                  type_and_shape(target.tensor.scalar_type(), target.tensor.sizes()),
                                  rules.choice));
@@ -475,9 +472,9 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
     for (const auto& [name, tensor] : stored) names.push_back(name);
     refuse_weights(
         weights,
-        fmt::format("holds the tensor '{}', which a {} does not have; is it of another {}?",
-                    printable(*std::min_element(names.begin(), names.end())), rules.name,
-                    rules.choice));
+        fmt::format(
+            "contains the tensor '{}', which a {} does not have; give other weights or another {}",
+            printable(*std::min_element(names.begin(), names.end())), rules.name, rules.choice));
   }
   if (const std::string note = unread_note(weights); !note.empty()) notes->push_back(note);
   if (rows == 0) {

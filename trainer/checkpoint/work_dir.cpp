@@ -109,7 +109,7 @@ ChosenCheckpoint newest_whole_checkpoint(const fs::path& folder, const Say& say)
       break;
     } catch (const Error& error) {
       if (!is_damage(error)) throw;
-      say(fmt::format("{}; it is renamed to *.damaged and the one before it is taken",
+      say(fmt::format("{}; this checkpoint is renamed to *.damaged, and the previous one is used",
                       error.what()));
       chosen.damaged.push_back(path);
     }
@@ -130,7 +130,7 @@ fs::path newest_readable(const fs::path& folder, const Say& say) {
       return files.back().path;
     } catch (const Error& error) {
       if (!is_damage(error)) return files.back().path;  // who reads it says why
-      say(fmt::format("{}; the one before it says which was the best", error.what()));
+      say(fmt::format("{}; the previous checkpoint says which one is the best", error.what()));
       if (!newest) newest = std::current_exception();
     }
   }
@@ -161,8 +161,8 @@ fs::path best_checkpoint(const fs::path& folder, const Say& say) {
   }
   throw checkpoint_error(
       folder, ErrorCode::not_found,
-      best == 0 ? "no validation of the run was better than another"
-                : fmt::format("the best checkpoint, that of epoch {}, is not kept", best));
+      best == 0 ? "no validation of the run has chosen a best checkpoint"
+                : fmt::format("the best checkpoint, from epoch {}, was not kept", best));
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ fs::path resolve_checkpoint(const fs::path& path) {
   if (const std::optional<fs::path> weights = weights_in_folder(path)) return *weights;
   refuse_foreign_folder(path);
   throw checkpoint_error(path, ErrorCode::not_found,
-                         "the folder holds no checkpoint (epoch-*.safetensors, epoch-*.parts)");
+                         "the folder contains no checkpoint (epoch-*.safetensors, epoch-*.parts)");
 }
 
 ChosenCheckpoint choose_checkpoint(const fs::path& path, const Say& say) {
@@ -192,7 +192,7 @@ ChosenCheckpoint choose_checkpoint(const fs::path& path, const Say& say) {
   }
   ChosenCheckpoint chosen = newest_whole_checkpoint(run->folder, say);
   if (!chosen.path.empty()) return chosen;
-  throw checkpoint_error(run->folder, ErrorCode::corrupt, "holds no checkpoint that is whole");
+  throw checkpoint_error(run->folder, ErrorCode::corrupt, "contains no undamaged checkpoint");
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
@@ -204,12 +204,12 @@ WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make
   if (hold.user.is_anybody() && !hold.user.is_here) {
     note_ = fmt::format(
         "{} may be writing to this work folder as well; remove that file when the "
-        "process is gone",
+        "process has ended",
         hold.user.words);
     return;
   }
   throw error_at(folder, ErrorCode::invalid_argument,
-                 "{} is writing to this work folder; wait for its end, or give another "
+                 "{} is writing to this work folder; wait until it ends, or give another "
                  "{}",
                  in_use_by(hold.user, "another training"), option_name("work_dir"))
       .with_subject(ErrorSubject::destination);
@@ -225,7 +225,7 @@ WorkDir WorkDir::create(const fs::path& folder, bool may_have_metrics) {
   if (!list_checkpoints(folder).empty() ||
       (!may_have_metrics && fs::exists(folder / kMetricsName))) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "the work folder holds a run already; continue it with {}, or give an empty {}",
+                   "the work folder has a run already; continue it with {}, or give an empty {}",
                    option_name("resume"), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
@@ -241,10 +241,10 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
   }
   const std::vector<CheckpointFile> files = list_checkpoints(folder);
   if (!files.empty() && !fs::equivalent(files.back().path, checkpoint, ignored)) {
-    throw error_at(folder, ErrorCode::invalid_argument,
-                   "the work folder holds a later checkpoint, {}; resume from that, or give "
-                   "an empty {}",
-                   files.back().path.filename().string(), option_name("work_dir"))
+    throw error_at(
+        folder, ErrorCode::invalid_argument,
+        "the work folder has a later checkpoint, {}; continue from that one, or give an empty {}",
+        files.back().path.filename().string(), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
   remove_unfinished_checkpoints(folder);

@@ -223,7 +223,7 @@ void require_a_step(const TrainOptions& options, const Dataset& train) {
   }
   if (num_samples >= options.global_batch_size) return;
   throw dataset_error(train.path(), ErrorCode::invalid_argument,
-                      "{} has {} {}, fewer than one step of {}; give a smaller {}",
+                      "{} has {} {}, but one step needs {}; give a smaller {}",
                       options.data.are_several() ? "an epoch" : "the split", num_samples,
                       options.data.are_several() ? "samples" : "records", options.global_batch_size,
                       option_name("batch_size"));
@@ -243,8 +243,8 @@ std::vector<std::string> mixture_notes(const TrainOptions& options, const Datase
   }
   for (int64_t i = 0; val != nullptr && i < val->num_sources(); ++i) {
     const Dataset source = val->source(i);
-    notes.push_back(
-        fmt::format("{}: validated, {} records", source.path().string(), source.num_records()));
+    notes.push_back(fmt::format("{}: for validation, {} records", source.path().string(),
+                                source.num_records()));
   }
   return notes;
 }

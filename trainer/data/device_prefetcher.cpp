@@ -28,7 +28,7 @@ const DeviceField& find_field(const DeviceBatch& batch, std::string_view name) {
   }
   std::vector<std::string> names;
   for (const DeviceField& field : batch.fields) names.push_back(field.name);
-  throw error_of(ErrorCode::not_found, "the batch has no field '{}'; it has {}", name,
+  throw error_of(ErrorCode::not_found, "the batch has no field '{}'; its fields are {}", name,
                  fmt::join(names, ", "));
 }
 
@@ -49,7 +49,7 @@ const at::Tensor& DeviceBatch::row_offsets(std::string_view name) const {
   const DeviceField& field = find_field(*this, name);
   if (!field.row_offsets.defined()) {
     throw error_of(ErrorCode::not_found,
-                   "the batch's field '{}' has no rows; its samples are all of one shape", name);
+                   "the field '{}' of the batch has no rows: all samples have one shape", name);
   }
   return field.row_offsets;
 }
@@ -62,8 +62,8 @@ std::shared_ptr<SlabAllocator> pinned_slab_allocator() {
   // Without a device libtorch's allocator throws something unspecific.
   if (!at::globalContext().hasCUDA()) {
     throw Error(ErrorCode::unsupported,
-                "pinned memory needs a CUDA device, and libtorch sees none; leave the allocator to "
-                "the loader");
+                "pinned memory needs a CUDA device, but libtorch finds none; use the default "
+                "allocator of the loader");
   }
   return std::make_shared<TensorSlabAllocator>([](int64_t num_bytes) {
     return at::empty({num_bytes}, at::TensorOptions(at::kByte).pinned_memory(true));
@@ -153,7 +153,7 @@ DevicePrefetcher::DevicePrefetcher(Loader& loader, c10::Device device)
     : impl_(std::make_unique<Impl>(loader, device)) {
   if (loader.options().memory.held_batches < kHeldBatches) {
     throw error_of(ErrorCode::invalid_argument,
-                   "held_batches is {}, but a device prefetcher needs {}",
+                   "held_batches is {}, but a device prefetcher needs at least {}",
                    loader.options().memory.held_batches, kHeldBatches);
   }
   impl_->state = loader.state();

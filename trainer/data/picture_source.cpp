@@ -43,13 +43,13 @@ std::string PictureFiles::left_out() const {
   std::string text;
   if (num_not_read > 0) {
     text = fmt::format(
-        "{} pictures are left out, because ffkit does not read their format, such as {}; save them "
-        "as PNG or JPEG",
+        "{} pictures, such as {}, are left out, because ffkit does not read their format; save "
+        "them as PNG or JPEG",
         num_not_read, not_read);
   }
   if (num_others == 0) return text;
   return fmt::format(
-      "{}{}{} files are left out, because their names are not those of pictures, such as {}", text,
+      "{}{}{} files, such as {}, are left out, because their names are not names of pictures", text,
       text.empty() ? "" : "; ", num_others, other);
 }
 
@@ -59,7 +59,7 @@ PictureFiles list_pictures(const fs::path& folder) {
     return {.folder = folder.parent_path(), .names = {folder.filename().string()}};
   }
   if (!fs::is_directory(folder, error)) {
-    throw error_at(folder, ErrorCode::not_found, "is not a folder, of pictures or of a data set");
+    throw error_at(folder, ErrorCode::not_found, "is not a folder with pictures or a data set");
   }
   PictureFiles out{.folder = folder};
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
@@ -79,7 +79,7 @@ PictureFiles list_pictures(const fs::path& folder) {
       out.other = name;
     }
   }
-  require_done(error, folder, "cannot be looked through");
+  require_done(error, folder, "cannot be listed");
   std::ranges::sort(out.names);
   return out;
 }

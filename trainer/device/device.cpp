@@ -82,7 +82,7 @@ CudaModule& cuda_module() {
   if (module == nullptr) {
     throw Error(ErrorCode::unsupported,
                 "NCCL needs libffkit_trainer_cuda.so, which was not built or cannot be opened; "
-                "build where the wheel of torch with CUDA is installed, or give " +
+                "install the wheel of torch with CUDA and build ffkit again, or give " +
                     option_set("dist_backend", "gloo"));
   }
   return *module;
@@ -93,7 +93,7 @@ namespace {
 c10::Device gpu(int index, int num_visible) {
   if (index >= num_visible) {
     throw error_of(ErrorCode::not_found,
-                   "GPU {} was asked for, but this process sees {}; give another {}", index,
+                   "GPU {} was asked for, but this process has {} GPU(s); give another {}", index,
                    num_visible, option_name("device"));
   }
   const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
@@ -107,8 +107,8 @@ void say_why_on_cpu(const ProcessPlace& place) {
   const std::string why = why_no_gpu(process_environment());
   if (why.empty()) return;
   fmt::print(stderr,
-             "there seems to be a GPU, but {} Training on the CPU; --device cpu says that it is "
-             "meant so\n",
+             "there seems to be a GPU, but {} Training on the CPU; give --device cpu if you want "
+             "this\n",
              why.ends_with('?') ? why : why + '.');
 }
 

@@ -63,13 +63,13 @@ auto with_torch_errors(Body body) {
     if (message.find("can't allocate memory") != std::string::npos) {
       throw Error(ErrorCode::io,
                   "there is not enough memory for libtorch; give smaller batches, or give the "
-                  "process more (ulimit -v, or its container)");
+                  "process more memory (ulimit -v, or the limit of its container)");
     }
     const size_t no_kernel = message.find(" does not have a deterministic implementation");
     if (no_kernel != std::string::npos) {
       throw Error(ErrorCode::unsupported,
-                  "deterministic is set, and libtorch's " + message.substr(0, no_kernel) +
-                      " gives other bits in each run on a GPU; train without it, or on the CPU");
+                  "deterministic is set, but on a GPU libtorch's " + message.substr(0, no_kernel) +
+                      " gives other bits in each run; train without deterministic, or on the CPU");
     }
     throw Error(ErrorCode::invalid_argument, "libtorch refused: " + message);
   }

@@ -61,8 +61,8 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> gloo_options(const ProcessPl
       options->devices.push_back(ProcessGroupGloo::createDeviceForInterface(name));
     } catch (const std::exception&) {
       throw error_of(ErrorCode::invalid_argument,
-                     "GLOO_SOCKET_IFNAME is '{}', but no network interface '{}' with an address is "
-                     "here; unset it, or give one that 'ip addr' shows",
+                     "GLOO_SOCKET_IFNAME is '{}', but there is no network interface '{}' with an "
+                     "address; unset it, or give an interface that 'ip addr' shows",
                      names, name);
     }
   }
@@ -85,8 +85,8 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
     : place_(place), device_(device), world_rank_(place.rank) {
   if (place.backend == "mpi") {
     throw error_of(ErrorCode::unsupported,
-                   "libtorch has no backend mpi here, as in all of its published builds; give {} "
-                   "for processes that mpirun started as well",
+                   "this libtorch has no backend mpi, like all published builds; give {}, also for "
+                   "processes that mpirun started",
                    option_set("dist_backend", device.is_cuda() ? "nccl" : "gloo"));
   }
   if (!place.backend.empty() && place.backend != "gloo" && place.backend != "nccl") {
@@ -95,7 +95,7 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   }
   if (place.backend == "nccl" && !device.is_cuda()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is for GPUs, and this process trains on the CPU; give gloo",
+                   "{} is for GPUs, but this process trains on the CPU; give gloo",
                    option_set("dist_backend", "nccl"));
   }
   if (is_alone()) return;
@@ -269,7 +269,7 @@ std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor) {
 
 Transfer Communicator::start_transfer(const at::Tensor& tensor, int other, int tag, bool is_send) {
   if (other < 0 || other >= world_size() || other == rank()) {
-    throw error_of(ErrorCode::invalid_argument, "rank {} of {} exchanges nothing with rank {}",
+    throw error_of(ErrorCode::invalid_argument, "rank {} of {} cannot exchange data with rank {}",
                    rank(), world_size(), other);
   }
   const std::string doing =

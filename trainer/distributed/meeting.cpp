@@ -162,7 +162,7 @@ void require_store(const ProcessPlace& place, const fs::path& file) {
   opened.read_at(0, std::as_writable_bytes(std::span(text)));
   if (!is_store(text)) {
     refuse(ErrorCode::invalid_argument,
-           "the file holds something else, or half an entry of a process that was killed");
+           "the file has other contents, or an incomplete entry of a killed process");
   }
 }
 
@@ -172,8 +172,8 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
   const fs::path folder = file.parent_path();
   if (!fs::is_directory(folder, error)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the processes cannot meet at {}: there is no folder {}; make it, on a file "
-                   "system that all of them see",
+                   "the processes cannot meet at {}: the folder {} does not exist; make it on a "
+                   "file system that all processes see",
                    place.meeting_point, folder.string());
   }
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
@@ -264,7 +264,7 @@ StorePtr meet_now(const ProcessPlace& place, WaitedFor& waited_for) {
     store = open_file_store(place, *file, waited_for);
   } else {
     throw error_of(ErrorCode::invalid_argument,
-                   "'{}' is not a place to meet; give tcp://HOST:PORT or file:///PATH",
+                   "'{}' is not an address for a meeting; give tcp://HOST:PORT or file:///PATH",
                    place.meeting_point);
   }
   store->setTimeout(deadline.left());
@@ -356,15 +356,15 @@ void cannot_meet(const ProcessPlace& place, const std::string& reason) {
   if (place.rank == 0 && (reason.find("EADDRINUSE") != std::string::npos ||
                           reason.find("address already in use") != std::string::npos)) {
     throw error_of(ErrorCode::io,
-                   "the port of {} is in use by another program; give another one by MASTER_PORT "
+                   "another program uses the port of {}; give another port with MASTER_PORT "
                    "or {}",
                    place.meeting_point, option_set("dist_init_method", "tcp://HOST:PORT"));
   }
-  throw error_of(
-      ErrorCode::io,
-      "rank {} of {} could not meet the other processes at {} within {:g} s: {}; are all of them "
-      "started, with the same address and number of processes, and is the port free of a firewall?",
-      place.rank, place.world_size, place.meeting_point, place.timeout_seconds, reason);
+  throw error_of(ErrorCode::io,
+                 "rank {} of {} could not meet the other processes at {} within {:g} s: {}; check "
+                 "that all processes have the same address and number of processes, and that no "
+                 "firewall blocks the port",
+                 place.rank, place.world_size, place.meeting_point, place.timeout_seconds, reason);
 }
 
 }  // namespace ffkit

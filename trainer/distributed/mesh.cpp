@@ -21,15 +21,15 @@ Mesh::Mesh(Communicator& world, std::vector<MeshDimension> dimensions)
     if (dimension.size < 1 ||
         std::ranges::count(dimensions_, dimension.name, &MeshDimension::name) > 1) {
       throw error_of(ErrorCode::invalid_argument,
-                     "a mesh of {} is not possible: every dimension has a name of its own and 1 or "
-                     "more processes",
+                     "a mesh of {} is not possible: every dimension needs its own name and at "
+                     "least 1 process",
                      fmt::join(sizes, " x "));
     }
     product *= dimension.size;
   }
   if (product != world.world_size()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a mesh of {} has {} processes, but {} were started", fmt::join(sizes, " x "),
+                   "a mesh of {} needs {} processes, but {} were started", fmt::join(sizes, " x "),
                    product, world.world_size());
   }
   int stride = world.world_size();
@@ -67,8 +67,8 @@ RunMesh::RunMesh(const TrainOptions& options, Communicator& world) : world_(worl
   }
   if (product < 1 || world.world_size() % product != 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a network over {} needs a multiple of {} processes, but {} were "
-                   "started; start another number",
+                   "a network divided over {} needs a multiple of {} processes, but {} were "
+                   "started; start such a number of processes",
                    fmt::join(sizes, " x "), product, world.world_size());
   }
   std::vector<MeshDimension> all = {{.name = "data", .size = world.world_size() / product}};

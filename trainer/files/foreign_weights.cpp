@@ -54,7 +54,7 @@ WeightsIndex read_weights_index(const fs::path& path) {
     bool leads_out = file.empty() || file.is_absolute();
     for (const fs::path& step : file) leads_out = leads_out || step == "..";
     if (leads_out) {
-      refuse_index(path, fmt::format("names '{}' for the tensor '{}', which is not in its folder",
+      refuse_index(path, fmt::format("names '{}' for the tensor '{}', a path outside its folder",
                                      printable(file.native()), printable(name)));
     }
     index.file_of.emplace(name, path.parent_path() / file);
@@ -63,7 +63,7 @@ WeightsIndex read_weights_index(const fs::path& path) {
   for (const fs::path& file : files) {
     if (fs::exists(file)) continue;
     throw error_at(path, ErrorCode::not_found,
-                   "names {} files, but {} is not there; download it too", files.size(),
+                   "names {} files, but {} is missing; download it, too", files.size(),
                    file.filename().string());
   }
   index.files.assign(files.begin(), files.end());
@@ -124,8 +124,8 @@ void refuse_foreign_weights(const File& file) {
   if (path.parent_path().extension() == ".parts" ||
       (name.starts_with("epoch-") && name.ends_with(".safetensors"))) {
     throw error_at(path, ErrorCode::corrupt,
-                   "does not begin like a checkpoint; it is damaged, for example after a power "
-                   "failure or on a full disk");
+                   "does not begin like a checkpoint; it is damaged, for example by a power "
+                   "failure or a full disk");
   }
   std::array<std::byte, kContentHeadBytes> bytes{};
   const auto head = std::span(bytes).first(std::min(file.size(), std::ssize(bytes)));
@@ -140,7 +140,7 @@ void refuse_foreign_weights(const File& file) {
   if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; }))
     refuse("a file that begins with zeros, as an unfinished download does", "download it again");
   throw error_at(path, ErrorCode::unsupported,
-                 "is neither a safetensors file nor one of torch.save(); {}", kOwnForms);
+                 "is neither a safetensors file nor a file of torch.save(); {}", kOwnForms);
 }
 
 void refuse_foreign_folder(const fs::path& folder) {
@@ -152,10 +152,10 @@ void refuse_foreign_folder(const fs::path& folder) {
        "has only weights of Flax (flax_model.msgpack); transformers before 5 converts them: "
        "from_pretrained(FOLDER, from_flax=True).save_pretrained(NEW)"},
       {".metadata",
-       "is a checkpoint of torch.distributed.checkpoint; make a file of it: python -m "
+       "is a checkpoint of torch.distributed.checkpoint; convert it to a file: python -m "
        "torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE"},
       {"zero_to_fp32.py",
-       "is a checkpoint of DeepSpeed; make a file of it: python "
+       "is a checkpoint of DeepSpeed; convert it to a file: python "
        "zero_to_fp32.py . FILE, within the folder"},
       {"saved_model.pb", "is a SavedModel of TensorFlow, not weights"},
       {"adapter_model.safetensors",
@@ -168,7 +168,7 @@ void refuse_foreign_folder(const fs::path& folder) {
   for (const auto& [name, message] : kKnown) {
     if (fs::exists(folder / name)) refuse(message);
   }
-  constexpr char kUnpacked[] = "is an unpacked .pth; give the file that it came from";
+  constexpr char kUnpacked[] = "is an unpacked .pth file; give the packed file";
   if (fs::exists(folder / "data.pkl")) refuse(kUnpacked);
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {

@@ -60,7 +60,7 @@ std::string make_header(const fs::path& path, const SafeTensors& contents) {
     const auto* dtype = std::ranges::find(kFileTypes, tensor.scalar_type(), &FileType::type);
     if (dtype == kFileTypes.end() || dtype->safetensors.empty()) {
       throw Error(ErrorCode::unsupported,
-                  "tensor '" + name + "' has a dtype without a name in safetensors");
+                  "tensor '" + name + "' has a dtype that safetensors does not have");
     }
     header[name] = {{"dtype", dtype->safetensors},
                     {"shape", tensor.sizes().vec()},
@@ -90,7 +90,7 @@ Json read_header(const File& file, std::string& header_text) {
   if (std::cmp_greater(length, std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),
-        fmt::format("it says its header has {} bytes, but the file has {}", length, file_bytes));
+        fmt::format("its header should have {} bytes, but the file has {}", length, file_bytes));
   }
   header_text.resize(length);
   file.read_at(8, std::as_writable_bytes(std::span(header_text)));
@@ -139,7 +139,8 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& jso
     offsets = json.at("data_offsets").get<std::vector<int64_t>>();
   } catch (const Json::exception&) {
     throw_corrupt_safetensors(
-        path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", printable(name)));
+        path,
+        fmt::format("tensor '{}' has no valid dtype, shape or data_offsets", printable(name)));
   }
   const auto* dtype =
       std::ranges::find(kFileTypes, std::string_view(entry.dtype_name), &FileType::safetensors);
@@ -152,7 +153,7 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& jso
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > data_bytes ||
       (entry.dtype && offsets[1] - offsets[0] != num_bytes)) {
     throw_corrupt_safetensors(
-        path, fmt::format("tensor '{}' of {} bytes is said to lie at bytes {} of {}",
+        path, fmt::format("tensor '{}' of {} bytes has the data_offsets {} in {} bytes",
                           printable(name), num_bytes, fmt::join(offsets, " to "), data_bytes));
   }
   entry.begin = offsets[0];
@@ -207,14 +208,14 @@ void check_crc(const fs::path& path, std::string header_text, const std::string&
                const std::vector<NamedTensor>& tensors) {
   const size_t at = crc_position(header_text, digits);
   if (at == std::string::npos)
-    throw_corrupt_safetensors(path, "its CRC-32C is not written as it should be");
+    throw_corrupt_safetensors(path, "its CRC-32C does not have the expected form");
   header_text.replace(at, digits.size(), kNoCrc);
   uint32_t crc = crc32c(bytes_of(header_text));
   for (const NamedTensor& t : tensors) crc = crc32c(bytes_of(t.tensor), crc);
   const std::string computed = fmt::format("{:08x}", crc);
   if (computed != digits) {
     throw_corrupt_safetensors(path,
-                              fmt::format("its CRC-32C is {}, but {} is stored", computed, digits));
+                              fmt::format("its CRC-32C is {}, expected {}", computed, digits));
   }
 }
 
@@ -311,8 +312,7 @@ at::Tensor SafeTensorsReader::description(const std::string& name) const {
 at::Tensor SafeTensorsReader::read(const std::string& name) const {
   return of_checkpoint(path(), [&] {
     const Entry* entry = contents_->find(file_, name);
-    if (entry == nullptr)
-      throw error_at(path(), ErrorCode::not_found, "holds no tensor '{}'", name);
+    if (entry == nullptr) throw error_at(path(), ErrorCode::not_found, "has no tensor '{}'", name);
     return read_tensor(file_, contents_->data_begin(), *entry);
   });
 }

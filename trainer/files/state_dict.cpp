@@ -120,7 +120,7 @@ class Describer {
 
   void add(std::string name, Ref value, StateDict& out) const {
     if (out.tensors.size() + out.unread.size() >= kMostTensors)
-      refuse_tensors("holds more tensors than any model has");
+      refuse_tensors("contains too many tensors for a model");
     if (const StoredTensor* outside = find_outside(value)) {
       out.tensors.push_back(*outside);
       out.tensors.back().name = std::move(name);
@@ -290,25 +290,24 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
 
 [[noreturn]] void refuse_without_tensors(const Pickle& pickle, const Describer& describer) {
   const Ref root = pickle.root();
-  if (describer.is_tensor(root)) refuse_tensors("holds a single tensor, not those of a model");
+  if (describer.is_tensor(root)) refuse_tensors("contains one tensor, not a model");
   if (member(pickle, root, "param_groups"))
-    refuse_tensors("holds the state of an optimizer, not weights");
+    refuse_tensors("contains the state of an optimizer, not weights");
   if (pickle.kind(root) == Kind::dict) {
     for (const auto& [key, value] : pickle.entries(root, "the state dict")) {
       const auto name = key_text(pickle, key);
       if (!name && describer.is_tensor(value))
-        refuse_tensors("holds a dict whose keys are not names of tensors");
+        refuse_tensors("contains a dict whose keys are not names of tensors");
       if (name && is_call(pickle, value)) refuse_call(pickle, *name, value);
     }
-    refuse_tensors("holds no tensors by their names");
+    refuse_tensors("contains no tensors with names");
   }
   if (is_call(pickle, root)) {
-    refuse_tensors(
-        fmt::format("holds what {:.80} makes, not a dict of tensors; save model.state_dict() in "
-                    "Python",
-                    called_function(pickle, root)));
+    refuse_tensors(fmt::format(
+        "contains an object of {:.80}, not a dict of tensors; save model.state_dict() in Python",
+        called_function(pickle, root)));
   }
-  refuse_tensors("holds no dict of tensors; save model.state_dict() in Python");
+  refuse_tensors("contains no dict of tensors; save model.state_dict() in Python");
 }
 
 // The candidate that is asked for, and what is left of the key.
@@ -329,7 +328,7 @@ std::pair<const Candidate*, std::string> choose(const std::vector<Candidate>& al
     }
   }
   if (chosen == nullptr && !key.empty()) {
-    refuse_tensors(fmt::format("has nothing of the name '{}', which {} asks for, but {}",
+    refuse_tensors(fmt::format("has no set of tensors '{}' for {}; the known sets are {}",
                                printable(key), option_name("weights_key"),
                                listed(paths_of(all, nullptr))));
   }
@@ -348,7 +347,7 @@ class Module {
   // As Module.state_dict() does.
   void collect(Ref module, const std::string& prefix, int level) {
     if (level > kMostModuleLevels || ++num_modules_ > kMostModules)
-      refuse_tensors("holds modules in modules without an end");
+      refuse_tensors("contains too many nested modules");
     const std::optional<Ref> state = module_state(pickle_, module);
     if (!state) return;
     std::set<std::string, std::less<>> passing;
@@ -398,7 +397,7 @@ void collect_dict(const Pickle& pickle, const Describer& describer, Ref dict, St
   std::vector<std::string> left_out;
   for (const auto& [key, value] : pickle.entries(dict, "the state dict")) {
     const auto name = key_text(pickle, key);
-    if (!name) refuse_tensors("holds a dict whose keys are not names of tensors");
+    if (!name) refuse_tensors("contains a dict whose keys are not names of tensors");
     if (describer.is_tensor(value)) {
       describer.add(std::string(*name), value, out);
     } else if (last_part(*name) == "_extra_state") {
@@ -453,11 +452,11 @@ StateDict find_state_dict(const Pickle& pickle, const std::string& key,
   const std::vector<std::string> others = paths_of(all, chosen);
   if (key.empty() && !others.empty() && !chosen->path.empty()) {
     out.notes.push_back(
-        fmt::format("the tensors of '{}' are taken; there are {} as well (--weights-key)",
+        fmt::format("the tensors of '{}' are used; the file also has {} (--weights-key)",
                     printable(chosen->path), listed(others)));
   } else if (!chosen->path.empty() && chosen->path != key && preferred(all) == chosen &&
              std::ranges::find(kModelNames, chosen->path) == kModelNames.end()) {
-    out.notes.push_back(fmt::format("the tensors of '{}' are taken", printable(chosen->path)));
+    out.notes.push_back(fmt::format("the tensors of '{}' are used", printable(chosen->path)));
   }
   if (chosen->is_module) {
     Module(pickle, describer, out).collect(chosen->value, "", 0);

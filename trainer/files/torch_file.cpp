@@ -61,9 +61,9 @@ class ArchiveReader {
       }
       const char* name = archive_entry_pathname(entry);
       const int64_t num_bytes = archive_entry_size(entry);
-      if (name == nullptr || num_bytes < 0) fail("a file in it lacks its name or length");
+      if (name == nullptr || num_bytes < 0) fail("a file in it has no name or no length");
       if (num_bytes > num_left) {
-        fail(fmt::format("'{}' is said to have {} bytes, more than there can be", name, num_bytes));
+        fail(fmt::format("'{}' should have {} bytes, more than is possible", name, num_bytes));
       }
       num_left -= num_bytes;
       const std::span<std::byte> out = target(name, num_bytes);
@@ -104,7 +104,7 @@ class ArchiveReader {
     }
     // The CRC-32 is compared at the end of the contents.
     std::byte none{};
-    if (read_some(&none, 1) > 0) fail("a file in it is longer than it says");
+    if (read_some(&none, 1) > 0) fail("a file in it is longer than its header says");
   }
   bool is_deflated() const {
     const char* format = archive_format_name(archive_.get());
@@ -215,8 +215,8 @@ PickleEntry read_pickle_entry(const File& file) {
   if (!found && contents.has_keras)
     refuse_tensors("is a model of Keras; weights are read from .safetensors and .pth files");
   if (!found && !contents.weights.empty())
-    refuse_tensors(fmt::format("is a zip that holds '{}'; unpack it", printable(contents.weights)));
-  if (!found) refuse_tensors("is a zip, but not one that torch.save wrote: it has no data.pkl");
+    refuse_tensors(fmt::format("is a zip with '{}' in it; unpack it", printable(contents.weights)));
+  if (!found) refuse_tensors("is a zip without data.pkl, so torch.save() did not write it");
   found->is_big_endian = std::memcmp(byte_order.data(), "big", byte_order.size()) == 0;
   return std::move(*found);
 }
@@ -303,7 +303,7 @@ class PickleStream {
   }
   void require(int64_t num_bytes) const {
     if (num_bytes < 0 || num_bytes > in_.size - at_)
-      throw_corrupt_tensors("it ends within its numbers");
+      throw_corrupt_tensors("it ends before the end of its numbers");
   }
 
  private:
@@ -323,7 +323,7 @@ void read_numbers(PickleStream& stream, const std::string& key, std::string_view
     refuse_tensors(fmt::format("has numbers in a {:.60}, which ffkit does not support", type));
   int64_t num_bytes = 0;
   if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
-    throw_corrupt_tensors("it ends within its numbers");
+    throw_corrupt_tensors("it ends before the end of its numbers");
   stream.require(num_bytes);
   if (!is_wanted || storages.contains(key)) return stream.skip(num_bytes);
   stream.read(storages[key] = target(key, num_bytes));
@@ -350,7 +350,7 @@ StateDict read_pickles_form(const File& file, const std::string& key, const Stor
   Storages storages;
   for (const std::string& storage : keys) {
     const auto type = types.find(storage);
-    if (type == types.end()) throw_corrupt_tensors("it has numbers of nothing");
+    if (type == types.end()) throw_corrupt_tensors("it has numbers that belong to no tensor");
     read_numbers(stream, storage, type->second, wanted.contains(storage), target, storages);
   }
   for (const StoredTensor& t : dict.tensors) check_place(t, storages);
@@ -394,8 +394,8 @@ struct TarItem {
 
   static TarItem next(PickleStream& stream) {
     const Pickle& pickle = stream.next();
-    const std::vector<Pickle::Ref>& parts = pickle.items(pickle.root(), "what is before numbers");
-    if (parts.size() < 3) throw_corrupt_tensors("what is before numbers is incomplete");
+    const std::vector<Pickle::Ref>& parts = pickle.items(pickle.root(), "an entry before numbers");
+    if (parts.size() < 3) throw_corrupt_tensors("an entry before numbers is incomplete");
     const bool has_storage = pickle.kind(parts[1]) == Pickle::Kind::integer;
     return {std::to_string(pickle.integer(parts[0], "a key")),
             has_storage ? std::to_string(pickle.integer(parts[1], "a storage")) : "",

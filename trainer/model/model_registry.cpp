@@ -233,8 +233,8 @@ Rules mobilenet_v2_of_timm() {
 [[noreturn]] void refuse_library(const std::string& library, const std::string& model,
                                  const std::string& known) {
   throw error_of(ErrorCode::unsupported,
-                 "{} has no model that ffkit knows to compute the same as torchvision's {}; it "
-                 "knows models for {}",
+                 "ffkit knows no model of {} that computes the same as torchvision's {}; it knows "
+                 "such models for {}",
                  library, model, known);
 }
 

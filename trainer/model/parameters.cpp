@@ -73,7 +73,7 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
     if (pattern.empty()) continue;
     if (pattern == kBackbone && head.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "this network has no head to train alone; freeze parameters by their names");
+                  "this network has no head, so backbone has no meaning; give names of parameters");
     }
     bool is_there = false;
     for (const NamedTensor& p : parameters) {
@@ -82,15 +82,15 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
       is_there = true;
     }
     if (is_there) continue;
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "freeze is '{}', which matches no parameter; some parameters are {}, {} and others",
-        pattern, parameters.front().name, parameters.back().name);
+    throw error_of(ErrorCode::invalid_argument,
+                   "freeze is '{}', which matches no parameter; names of parameters are, for "
+                   "example, {} and {}",
+                   pattern, parameters.front().name, parameters.back().name);
   }
   if (std::ranges::any_of(parameters,
                           [](const NamedTensor& p) { return p.tensor.requires_grad(); }))
     return;
-  throw error_of(ErrorCode::invalid_argument, "freeze is '{}', which leaves nothing to train",
+  throw error_of(ErrorCode::invalid_argument, "freeze is '{}', which leaves no parameter to train",
                  patterns);
 }
 
@@ -119,8 +119,7 @@ std::map<std::string, double> lr_scales(const TuningRates& rates,
   }
   if (rates.lr_head > 0) {
     if (head.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "this network has no head, so that lr-head has no meaning");
+      throw Error(ErrorCode::invalid_argument, "this network has no head; leave lr-head out");
     }
     for (const std::string& name : parameters) {
       if (is_of_head(name, head)) scales[name] = rates.lr_head / rates.lr;
@@ -139,10 +138,10 @@ void zero_init_residual(const Model& model) {
       last.insert_or_assign(p.name.substr(0, p.name.find(".bn")), p);
   }
   if (last.empty()) {
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "the model has no residual blocks for {}; leave it out, or give an {} of the ResNet family",
-        option_name("zero_init_residual"), option_name("arch"));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the model has no residual blocks for {}; leave this option out, or give an {} "
+                   "of the ResNet family",
+                   option_name("zero_init_residual"), option_name("arch"));
   }
   at::NoGradGuard no_grad;
   for (const auto& [block, p] : last) p.tensor.zero_();

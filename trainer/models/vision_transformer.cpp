@@ -131,8 +131,8 @@ class VisionTransformer : public Net {
   at::Tensor forward(const at::Tensor& images) override {
     if (images.size(2) != image_size_ || images.size(3) != image_size_) {
       throw error_of(ErrorCode::invalid_argument,
-                     "this vit_b_16 is for pictures of {} pixels and got some of {}; leave out "
-                     "progressive-size, and give eval-size the image-size",
+                     "this vit_b_16 needs pictures of {} pixels, but got pictures of {}; leave "
+                     "progressive-size out, and set eval-size to image-size",
                      image_size_, images.size(2));
     }
     const at::Tensor patches = conv_proj_(images).flatten(2).transpose(1, 2);

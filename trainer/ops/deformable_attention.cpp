@@ -27,7 +27,7 @@ DeformableAttentionShape shape_of(const at::Tensor& value, const std::vector<Map
   if (weights.dim() != 5) refuse("weights are not [B, Q, H, L, P]");
   if (locations.dim() != 6 || locations.size(5) != 2 ||
       locations.sizes().slice(0, 5) != weights.sizes()) {
-    refuse("locations are not [B, Q, H, L, P, 2] beside the weights");
+    refuse("locations are not [B, Q, H, L, P, 2] with the sizes of the weights");
   }
   DeformableAttentionShape shape{.batch = value.size(0),
                                  .pixels = value.size(1),
@@ -42,10 +42,10 @@ DeformableAttentionShape shape_of(const at::Tensor& value, const std::vector<Map
     first += level.height * level.width;
   }
   if (weights.size(0) != shape.batch || weights.size(2) != shape.heads) {
-    refuse("value and weights have another number of samples or heads");
+    refuse("value and weights have different numbers of samples or heads");
   }
   if (weights.size(3) != std::ssize(levels) || first != shape.pixels) {
-    refuse("the maps are not those of value and weights");
+    refuse("the sizes of the maps do not fit value and weights");
   }
   return shape;
 }

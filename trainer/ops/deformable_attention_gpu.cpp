@@ -94,7 +94,7 @@ void run_on_gpu(const char* (*kernel)(const GpuAttentionCall&, void*), const Gpu
   if (const char* error = kernel(call, stream.native_handle())) {
     throw error_of(ErrorCode::unsupported,
                    "the GPU refused a kernel of deformable attention: {}; build with "
-                   "-DFFKIT_CUDA_KERNELS=OFF to do without",
+                   "-DFFKIT_CUDA_KERNELS=OFF to use no kernels",
                    error);
   }
 }

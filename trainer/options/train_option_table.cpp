@@ -28,10 +28,10 @@ void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks
   t.add_paths(
        "data", [&o] { return o.data.words(); },
        [&o](const std::vector<std::string>& words) { o.data = DataFolders::parse(words); },
-       "Data set folder with the splits train and val. Given several times, the data sets are "
-       "mixed: DATA:WEIGHT is its share of an epoch, which has as many samples as all sets have "
-       "records; without weights, shares are equal, and smaller sets are repeated up to the size "
-       "of the largest")
+       "Data set folder with the splits train and val. If given several times, the data sets are "
+       "mixed. With DATA:WEIGHT, WEIGHT is the share of an epoch, and an epoch has as many samples "
+       "as all data sets have records. Without weights, shares are equal, and smaller data sets "
+       "are repeated up to the size of the largest")
       .set_type_name("DATA")
       .set_local();
   t.group("Model");
@@ -40,8 +40,8 @@ void add_data_options(OptionTable& t, TrainOptions& o, const TaskRegistry& tasks
         "of rows gets new random weights")
       .set_type_name("FILE");
   t.add("weights-key", o.weights_key,
-        "If a file of weights has several sets of tensors: the one to use, such as model_ema; or "
-        "the prefix of the names of its tensors, such as teacher.backbone")
+        "Set of tensors to use if a file of weights has several, such as model_ema; or the prefix "
+        "of the names of its tensors, such as teacher.backbone")
       .set_type_name("KEY")
       .set_stored(!o.weights_key.empty());
 }
@@ -55,7 +55,7 @@ void add_tuning_options(OptionTable& t, TrainOptions& o) {
       .set_stored(!o.freeze.empty());
   t.add("lr-head", o.lr_head, "Learning rate of the head, if it differs from --lr; 0: --lr")
       .set_stored(o.lr_head != 0)
-      .require(o.lr_head >= 0 && std::isfinite(o.lr_head), "positive, or 0 for lr");
+      .require(o.lr_head >= 0 && std::isfinite(o.lr_head), "positive, or 0 to use lr");
   t.add("layer-decay", o.layer_decay,
         "Factor of the learning rate from each block to the one before it; 1: none")
       .set_stored(o.layer_decay != 1)
@@ -89,7 +89,7 @@ void add_schedule_options(OptionTable& t, TrainOptions& o) {
   t.add_choice("lr-scaling", o.lr_scaling, {},
                "Scales --lr with the number of samples in a step: none, linear, sqrt");
   t.add("lr-base-batch", o.lr_base_batch,
-        "With --lr-scaling: the number of samples in a step that --lr was chosen for")
+        "With --lr-scaling: the number of samples in a step for which --lr was chosen")
       .require(o.lr_base_batch >= 1, "at least 1");
   t.add("lr", o.lr, "Learning rate: the highest of the schedule")
       .require(o.lr > 0 && std::isfinite(o.lr), "positive");
@@ -178,15 +178,15 @@ void add_process_options(OptionTable& t, TrainOptions& o) {
       .set_zero_word("dynamic");
   t.group("Model");
   t.add("deterministic", o.deterministic,
-        "Gives the same bits in every run on a GPU, too, but slower, or ends with an error; a CPU "
-        "always gives the same bits");
+        "Gives the same bits in every run on a GPU, too. It is slower, and may end with an error. "
+        "A CPU always gives the same bits");
 }
 
 void add_machine_options(OptionTable& t, TrainOptions& o) {
   t.group("Task and data");
   t.add("num-threads", o.num_threads,
-        "Threads that read and decode; 0: all cores with a GPU, one for every 16 cores "
-        "without")
+        "Threads that read and decode; 0: with a GPU all cores, without a GPU one for every 16 "
+        "cores")
       .require(o.num_threads >= 0, "0 or more")
       .set_local();
   t.add("prefetch-batches", o.prefetch_batches, "Batches to prepare ahead")
@@ -197,9 +197,9 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
       .require(o.max_record_bytes >= 1, "at least 1")
       .set_size();
   t.add_choice("bad-samples", o.bad_samples, {"fail", "skip"},
-               "If a record cannot be read or decoded: fail: the run ends; skip: another record "
-               "takes its place; in validation, evaluation and prediction the record is left out. "
-               "stderr names and counts these records")
+               "If a record cannot be read or decoded, fail ends the run. skip trains on another "
+               "record, and leaves the record out of validation, evaluation and prediction; stderr "
+               "names and counts these records")
       .set_stored(o.bad_samples != BadSamples::fail)
       .require(o.bad_samples == BadSamples::fail || o.task_name() != "gpt2",
                "fail with the task gpt2, whose samples are cut from many records");
@@ -217,7 +217,7 @@ void add_machine_options(OptionTable& t, TrainOptions& o) {
         "different blocks; 0: one per process")
       .set_stored(o.num_streams != 0)
       .require(o.num_streams >= 0 && o.num_streams <= 1 << 20,
-               "1 to 1048576, or 0 for as many as processes")
+               "1 to 1048576, or 0 for one per process")
       .require(o.num_streams <= 1 || (o.order != Order::shuffle && !has_own_order),
                "0 without a windowed order");
   t.group("Model");
@@ -248,10 +248,10 @@ void keep_checkpoints(const std::string& words, TrainOptions& o) {
     } else if (number >= 1) {
       num_newest = std::max(num_newest, number);
     } else if (word != "last") {
-      throw error_of(ErrorCode::invalid_argument,
-                     "keep is '{}', but its words are best, last, all and numbers from 1 on, with "
-                     "commas between them",
-                     words);
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "keep is '{}'; expected best, last, all or numbers of 1 or more, separated by commas",
+          words);
     }
   }
   o.keep_best = keeps_best;
@@ -280,10 +280,10 @@ void add_run_options(OptionTable& t, TrainOptions& o) {
   t.add_words(
        "keep", [&o] { return kept_checkpoints(o); },
        [&o](const std::string& words) { keep_checkpoints(words, o); },
-       "The same in words, separated by commas: best, last, a number of the newest ones, all")
+       "Checkpoints to keep, separated by commas: best, last, all, or a number of the newest")
       .set_stored(false);
   t.add("patience", o.patience,
-        "Ends the run if this many validations in a row were no better than the best one; 0: off")
+        "Ends the run if this many validations in a row were not better than the best one; 0: off")
       .set_stored(o.patience != 0)
       .require(o.patience >= 0, "0 or more");
   t.add("checkpoint-minutes", o.checkpoint_minutes,

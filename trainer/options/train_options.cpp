@@ -40,8 +40,8 @@ DataFolder parse_folder(const std::string& word) {
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "data {} has the weight {}, which must be a number more than 0; leave the data "
-                   "set out, or give it a share",
+                   "data {} has the weight {}, but a weight must be more than 0; give such a "
+                   "weight, or leave the data set out",
                    word, *weight);
   }
   return {.path = word.substr(0, colon), .weight = weight};
@@ -113,7 +113,7 @@ const std::string& TrainOptions::task_name() const {
 
 void refuse_other_task_options() {
   throw Error(ErrorCode::invalid_argument,
-              "the options are those of another task; set the options of the task that is trained");
+              "the options belong to another task; set the options of the task that is trained");
 }
 
 TrainOptions TrainOptions::resolved(int world_size) const {
@@ -233,7 +233,7 @@ TrainOptions options_from_json(const std::string& text, const std::string& path,
   }
   if (!json.is_object()) {
     throw error_at(path, ErrorCode::corrupt,
-                   "its options are not a JSON object; it was changed by hand");
+                   "its options are not a JSON object; the file was changed by hand");
   }
   TrainOptions options;
   if (json.contains("task") && json["task"].is_string())
@@ -249,7 +249,7 @@ TrainOptions options_from_json(const std::string& text, const std::string& path,
         } catch (const Json::exception&) {
           throw error_at(path, ErrorCode::corrupt,
                          std::string("option '") + part.key +
-                             "' is of another type; the checkpoint "
+                             "' has the wrong type; the checkpoint "
                              "was written by another version of fftrain or changed by hand");
         }
       }

@@ -145,7 +145,7 @@ void StepProfiler::start() {
 
 void StepProfiler::finish() {
   if (std::exchange(is_over_, true)) return;
-  std::string report = "no profile: there was no step to look at";
+  std::string report = "no profile: the run had no step to measure";
   if (std::exchange(is_running_, false)) {
     const std::unique_ptr<profiler::ProfilerResult> result = profiler::disableProfiler();
     const fs::path trace = folder_ / fmt::format("trace-rank{}.json", rank_);

@@ -172,7 +172,7 @@ std::string Evaluation::write_confusion(const std::filesystem::path& file) {
 std::unique_ptr<BatchSource> Task::prediction_batches() {
   throw error_of(
       ErrorCode::unsupported,
-      "the task has no other predictions than those of a validation; {} with {} writes these",
+      "the task can predict only in a validation; give {} with {} to write these predictions",
       option_name("evaluate"), option_name("results"));
 }
 
@@ -181,7 +181,7 @@ std::string Task::misfit(const TrainOptions& /*stored*/, const TaskFacts& stored
   for (const auto& [name, text] : own) {
     const auto stored = stored_facts.find(name);
     if (stored == stored_facts.end() || stored->second != text)
-      return fmt::format("its {} are not those of the data set {}", name, options().data.string());
+      return fmt::format("its {0} are not the {0} of {1}", name, options().data.string());
   }
   return {};
 }

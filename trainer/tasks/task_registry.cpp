@@ -59,8 +59,8 @@ const MetricInfo& TaskEntry::best_metric() const {
 void TaskRegistry::add(TaskEntry entry) {
   for (const auto& other : entries_) {
     if (other->name != entry.name) continue;
-    throw error_of(ErrorCode::invalid_argument,
-                   "there is a task '{}' already; give it another name", entry.name);
+    throw error_of(ErrorCode::invalid_argument, "a task '{}' exists already; give another name",
+                   entry.name);
   }
   const bool has_best =
       std::any_of(entry.metrics.begin(), entry.metrics.end(),

@@ -29,7 +29,7 @@ class Changes:
         self.num_pixels += other.num_pixels
 
     def __str__(self) -> str:
-        reasons = [(self.num_turned, "turned or mirrored by EXIF data"), (self.num_converted, "converted to the mode of the data set's Image feature")]
+        reasons = [(self.num_turned, "turned or mirrored by EXIF data"), (self.num_converted, "converted to the mode of the Image feature")]
         return " and ".join(f"{num} {'is' if num == 1 else 'are'} {reason}" for num, reason in reasons if num > 0)
 
 

@@ -82,7 +82,7 @@ class ShardSink:
         Raises:
             ffkit.Error: the split exists, another driver writes it, or there is no folder."""
         if self._driver is not None:
-            raise ValueError("the job has begun already")
+            raise ValueError("the job has started already")
         if self._is_used:
             self._job = _ffkit.ShardSink.new_job()
         self._is_used = True

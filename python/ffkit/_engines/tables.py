@@ -170,7 +170,7 @@ def _field_of_arrow(name: str, kind: Any, column: Any) -> FieldType:
             item = item.value_type
         if _is_number(item):
             return FieldType(name, "tensor", _dtype(name, item))
-    raise TypeError(f"the column '{name}' is of the type {kind}, which no field holds; leave it out of the table, or make numbers, texts or bytes of it")
+    raise TypeError(f"the column '{name}' is of the type {kind}, which no field can have; leave it out of the table, or convert it to numbers, texts or bytes")
 
 
 def _plain_type(kind: Any, column: Any) -> str | None:

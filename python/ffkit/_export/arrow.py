@@ -99,8 +99,8 @@ class Column:
         for value in values:
             if value is not None and value.ndim != self._num_dimensions:
                 raise InvalidArgumentError(
-                    f"field '{self.name}': an array of {value.ndim} dimensions comes after one of {self._num_dimensions}; a column of parquet has one number "
-                    "of dimensions: choose the records with subset(), or store the arrays under two names"
+                    f"field '{self.name}': one array has {value.ndim} dimensions, an earlier one {self._num_dimensions}, but a column of parquet allows only one number "
+                    "of dimensions; choose the records with subset(), or store the arrays in two fields"
                 )
         arrays = [np.zeros((0,) * self._num_dimensions, dtype) if value is None else value for value in values]
         self.num_empty += sum(1 for value in values if value is not None and value.size == 0 and value.ndim > 1)

@@ -68,7 +68,7 @@ def write_parquet(
     if row_group_size < 1:
         raise InvalidArgumentError(f"row_group_size is {row_group_size}; expected 1 or more records")
     if "://" in os.fspath(folder):
-        raise InvalidArgumentError(f"folder is '{os.fspath(folder)}', an address; parquet is written to folders of this machine, from where other tools upload it")
+        raise InvalidArgumentError(f"folder is '{os.fspath(folder)}', an address; give a folder of this machine, and upload the files with another tool")
     stem = dataset.split if name is None else name
     if not stem or "/" in stem or stem.startswith("."):
         raise InvalidArgumentError(f"name is '{stem}'; expected the beginning of the files' names, such as 'train'")
@@ -96,10 +96,10 @@ def _schema(dataset: Records, fields: Sequence[str]) -> dict[str, Field]:
     schema = dataset.schema
     for name in fields:
         if name not in schema:
-            message = f"there is no field '{name}'; the records have {', '.join(schema)}"
+            message = f"there is no field '{name}'; the fields are {', '.join(schema)}"
             raise make_error("not_found", message, "field", None, None, None, 0, name, None)
     if len(set(fields)) < len(fields):
-        raise InvalidArgumentError(f"fields is {list(fields)}; each of them can be written once")
+        raise InvalidArgumentError(f"fields is {list(fields)}; give each field once")
     return {name: schema[name] for name in fields or schema}
 
 
@@ -120,7 +120,7 @@ def _unfinished(out: pathlib.Path, stem: str) -> Iterator[pathlib.Path]:
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if not _is_locked(lock, folder):
-            raise InvalidArgumentError(f"{out}: '{stem}' is being written to it by another process; give another folder, or another name")
+            raise InvalidArgumentError(f"{out}: '{stem}' is being written by another process; give another folder, or another name")
         try:
             _require_free(out, stem)
             for left in folder.iterdir():
@@ -143,7 +143,7 @@ def _is_locked(lock: int, folder: pathlib.Path) -> bool:
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
-        warnings.warn(f"{folder.parent}: its file system has no locks; see that no other process writes the same files", stacklevel=5)
+        warnings.warn(f"{folder.parent}: its file system has no locks; make sure that no other process writes the same files", stacklevel=5)
     try:
         return os.path.samestat(os.fstat(lock), os.stat(folder))
     except FileNotFoundError:
@@ -223,12 +223,12 @@ class _Files:
             return []
         if names and len(set(names)) == len(names):
             if names != identifiers:
-                self.notes.append("classes are written by their readable names, as on Hugging Face's hub; their identifiers are not")
+                self.notes.append("classes are written with their readable names, as on Hugging Face's hub, not with their identifiers")
             return names
         if names:
-            self.notes.append("classes are written by their identifiers, since some of their readable names are equal")
+            self.notes.append("classes are written with their identifiers, because some of their readable names are equal")
         if len(set(identifiers)) < len(identifiers):
-            self.notes.append("of classes with equal names, all but the first have their number after it, since Hugging Face's ClassLabel takes no name twice")
+            self.notes.append("classes with equal names get their number after the name, except the first, because Hugging Face's ClassLabel needs unique names")
         return _different(list(identifiers))
 
     def _num_dimensions(self, name: str) -> int:
@@ -275,7 +275,7 @@ class _Files:
                 writer.close()
         empty = {column.name: column.num_empty for column in self._columns if column.num_empty}
         for name, count in empty.items():
-            self.notes.append(f"field '{name}': arrays without elements whose shape is not kept, since lists in lists have none: {count:,}")
+            self.notes.append(f"field '{name}': arrays without elements lose their shape, because lists in lists have no shape: {count:,}")
 
     def _path(self, number: int) -> pathlib.Path:
         return self._folder / f"{number:08}.parquet"

@@ -47,7 +47,7 @@ def write(
 
     Raises: TypeError: no to_delayed(). ffkit.Error: as ShardSink. Errors of a partition."""
     if not hasattr(collection, "to_delayed"):
-        raise TypeError(f"a Dask bag or data frame is expected; got {type(collection).__name__}")
+        raise TypeError(f"expected a Dask bag or data frame; got {type(collection).__name__}")
     parts = list(collection.to_delayed())
     is_bag = hasattr(collection, "starmap")  # as dask.bag.Bag has, and no data frame
     with ShardSink(dst, split, schema, **options) as sink:

@@ -123,7 +123,7 @@ if hasattr(_pyspark, "__version__") and int(_pyspark.__version__.split(".")[0]) 
             batch_size = int(options.pop("batch_size", "256"))
             storage_options = json.loads(options.pop("storage_options", "{}"))
             if options:
-                raise ValueError(f"there is no option {', '.join(options)}; reading has split, fields, batch_size and storage_options")
+                raise ValueError(f"there is no option {', '.join(options)}; the options for reading are split, fields, batch_size and storage_options")
             names = None if fields is None else [name.strip() for name in fields.split(",")]
             return Dataset(path, split, storage_options=storage_options), names, batch_size
 
@@ -169,7 +169,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "DataSource":
-            raise AttributeError(f"PySpark {_pyspark.__version__} has no data sources in Python, which came with Spark 4; write by ffkit.spark.write(df, ...)")
+            raise AttributeError(f"PySpark {_pyspark.__version__} has no data sources in Python, which need Spark 4; use ffkit.spark.write(df, ...)")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -178,7 +178,7 @@ def _split_path(given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     options = dict(given)
     path = options.pop("path", None)
     if not path:
-        raise ValueError('no path is given: df.write.format("ffkit")....save("/fast/mine")')
+        raise ValueError('no path is given; give it as in df.write.format("ffkit")....save("/fast/mine")')
     return path, options
 
 
@@ -189,7 +189,7 @@ def _sink_options(given: Mapping[str, str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, text in given.items():
         if name not in known:
-            raise ValueError(f"there is no option {name}; writing has {', '.join(sorted(known))}")
+            raise ValueError(f"there is no option {name}; the options for writing are {', '.join(sorted(known))}")
         if name in texts:
             options[name] = text
         elif name == "fix_odd":

@@ -42,4 +42,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(f"ffkit_reader has no {name}: it has Dataset, splits and PackedFolder alone; loaders, writers and decoders of pictures are in the package ffkit, on Linux")
+    raise AttributeError(f"ffkit_reader has no {name}: it has only Dataset, splits and PackedFolder; use the package ffkit, on Linux, for loaders, writers and decoders of pictures")

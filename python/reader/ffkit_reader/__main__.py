@@ -58,7 +58,7 @@ def number_text(number: Any) -> str:
 def _picture_text(data: bytes) -> str:
     encoding, size = picture_size(data)
     if size is None:
-        return f"{len(data)} bytes that are no {'known' if encoding == 'unknown' else 'readable'} image"
+        return f"{len(data)} bytes that are not a {'known' if encoding == 'unknown' else 'readable'} image"
     return f"{encoding} {size[0]} x {size[1]}, {len(data)} bytes"
 
 
@@ -166,7 +166,7 @@ def _stored_values(dataset: Dataset, index: int) -> dict[str, Any]:
 def ls(options: argparse.Namespace) -> int:
     if os.path.isfile(options.data) and is_packed_folder(options.data):
         if options.split:
-            raise InvalidArgumentError("is a packed folder, of which --split cannot choose", options.data)
+            raise InvalidArgumentError("is a packed folder, which does not support --split", options.data)
         packed = PackedFolder(options.data)
         print("file\trecord\tbytes")
         for file in packed.files[options.first :][: options.limit]:
@@ -201,7 +201,7 @@ def _field_content(dataset: Dataset, index: int, name: str) -> bytes:
     if value is None:
         raise NotFoundError(f"field '{name}' is null", dataset.path, index)
     if field.type == "list":
-        raise InvalidArgumentError(f"field '{name}' is a list; take it in Python, as Dataset.field({index}, '{name}')")
+        raise InvalidArgumentError(f"field '{name}' is a list; read it in Python with Dataset.field({index}, '{name}')")
     if field.type in ("string", "scalar"):
         text = value if field.type == "string" else value_text(field, value, False)
         return f"{text}\n".encode("utf-8", "surrogateescape")

@@ -53,7 +53,7 @@ class Dataset(Sequence[dict[str, Any]]):
 
     def __init__(self, path: PathLike, split: str = "", *, max_record_bytes: int = 0, checksums: bool = True, **of_ffkit: Any) -> None:
         for name in of_ffkit:
-            raise TypeError(f"ffkit_reader.Dataset has no argument '{name}'; those of ffkit.Dataset about speed and memory are not here")
+            raise TypeError(f"ffkit_reader.Dataset has no argument '{name}'; the arguments of ffkit.Dataset for speed and memory are not supported")
         if max_record_bytes < 0:
             raise InvalidArgumentError(f"max_record_bytes is {max_record_bytes}, expected 0 or more")
         self._begin(_open.open_split(os.fspath(path), split, max_record_bytes or MAX_RECORD_BYTES), (os.fspath(path), split), checksums)
@@ -139,9 +139,9 @@ class Dataset(Sequence[dict[str, Any]]):
         masks = [_is_bool(value) for value in values]
         if any(masks):
             if not all(masks):
-                raise TypeError("subset() takes numbers or a mask, not both in one")
+                raise TypeError("subset() takes numbers or a mask, not both")
             if len(values) != size:
-                raise InvalidArgumentError(f"the mask of subset() has {len(values)} values, but there are {size}")
+                raise InvalidArgumentError(f"the mask of subset() has {len(values)} values, expected {size}")
             values = [i for i, value in enumerate(values) if value]
         chosen = []
         for value in values:
@@ -220,7 +220,7 @@ class Dataset(Sequence[dict[str, Any]]):
     def index_in_split(self, index: int) -> int:
         """The number in the whole split of record `index`."""
         if _is_bool(index):
-            raise TypeError(f"{index!r} is not a number of a record; a mask has True or False for each of them")
+            raise TypeError(f"{index!r} is not the number of a record; a mask needs True or False for each record")
         number, size = operator.index(index), len(self)
         if not -size <= number < size:
             raise IndexError(f"record {number} of {size}")
@@ -270,7 +270,7 @@ def _reopen(source: Any, max_record_bytes: int, checksums: bool, chosen: Optiona
     if chosen is not None and is_same:
         dataset = dataset.subset(chosen)
     if not is_same or dataset.fingerprint != expected:
-        raise InvalidArgumentError("the data set is not the one that was pickled: its content has changed; open it by its path", dataset.path)
+        raise InvalidArgumentError("the data set has changed since it was pickled; open it by its path", dataset.path)
     return dataset
 
 

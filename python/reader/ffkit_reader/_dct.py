@@ -25,7 +25,7 @@ class Bits:
         self.at = 0
 
     def number(self, width: int) -> int:
-        check(self.at + width <= self.size, "bits that are not there")
+        check(self.at + width <= self.size, "bits are missing")
         number = self.value >> self.at & ((1 << width) - 1)
         self.at += width
         return number
@@ -35,7 +35,7 @@ class Bits:
         return number - (1 << width) if width and number >> (width - 1) else number
 
     def finish(self) -> None:
-        check(self.size - self.at < 8 and self.value >> self.at == 0, "what comes after the last number is not 0")
+        check(self.size - self.at < 8 and self.value >> self.at == 0, "the bits after the last number are not 0")
 
 
 Codes = dict[int, tuple[int, int]]
@@ -62,7 +62,7 @@ class Head:
         frame: dict[int, tuple[int, int]] = {}
         scan: list[tuple[int, int]] | None = None
         at = 2
-        check(data[:2] == b"\xff\xd8", "the head is not a JPEG's")
+        check(data[:2] == b"\xff\xd8", "the head is not the head of a JPEG")
         while scan is None:
             check(data[at] == 0xFF, "a marker is missing")
             while data[at + 1] == 0xFF:
@@ -72,7 +72,7 @@ class Head:
             at += 2 + size
             if marker in (0xC0, 0xC1):
                 precision, self.height, self.width, count = struct.unpack_from(">BHHB", segment)
-                check(precision == 8, "not of 8 bits")
+                check(precision == 8, "its samples do not have 8 bits")
                 frame = {segment[6 + 3 * i]: (segment[7 + 3 * i] >> 4, segment[7 + 3 * i] & 15) for i in range(count)}
             elif marker == 0xC4:
                 while segment:
@@ -82,7 +82,7 @@ class Head:
             elif marker == 0xDA:
                 scan = [(segment[1 + 2 * i], segment[2 + 2 * i]) for i in range(segment[0])]
         check(at == len(data), "the head does not end with SOS")
-        check(len(scan) == len(frame) in (1, 3), "not all components, of 1 or 3, are in the scan")
+        check(len(scan) == len(frame) in (1, 3), "the scan does not have all of 1 or 3 components")
         factors = [frame[name] for name, _ in scan]
         if len(scan) == 1:
             factors, h_max, v_max = [(1, 1)], 1, 1
@@ -148,7 +148,7 @@ def row_of(head: Head, widths: list[list[list[int]]], common: list[bytes], data:
 
     def take(size: int) -> bytes:
         nonlocal at
-        check(at + size <= len(data), "the row is cut")
+        check(at + size <= len(data), "a row ends too early")
         at += size
         return data[at - size:at]
 
@@ -180,15 +180,15 @@ def row_of(head: Head, widths: list[list[list[int]]], common: list[bytes], data:
         escape = int.from_bytes(take(3), "little")
         number_of_block += escape & 63
         if escape & 63 == 63:
-            check(escape == 63, "an escape of nothing")
+            check(escape == 63, "an escape code has no value")
             continue
-        check(number_of_block < num_blocks, "an escape is after the row")
+        check(number_of_block < num_blocks, "an escape code lies after the end of the row")
         place, number = escape >> 6 & 63, escape >> 12
-        check(place > 0 and number != 0, "an escape of nothing")
+        check(place > 0 and number != 0, "an escape code has no value")
         blocks[number_of_block][place] = number - (number >> 11 << 12)
     values = Bits(data[at:])
     for (b, t), mask in zip(tiles, masks):
-        check(mask != 0 and not (t == 0 and mask & 1), "a mask that cannot be")
+        check(mask != 0 and not (t == 0 and mask & 1), "a mask is impossible")
         width = widths[head.components[b]][t][classes.number(2)]
         for i in range(8):
             if mask >> i & 1:
@@ -201,19 +201,19 @@ def row_of(head: Head, widths: list[list[list[int]]], common: list[bytes], data:
 
 def jpeg_of(code: bytes) -> bytes:
     """The file. Raises ValueError, IndexError, KeyError or struct.error for a broken code."""
-    check(code[:6] == MAGIC and code[6] == 1, "not version 1 of the dct code")
+    check(code[:6] == MAGIC and code[6] == 1, "it is not version 1 of the dct code")
     padding, num_bytes, head_bytes, tail_bytes, num_rows, count = struct.unpack_from("<B4IB", code, 7)
-    check(num_bytes == len(code) and code[25:28] == bytes(3) and code[-16:] == bytes(16), "the length")
+    check(num_bytes == len(code) and code[25:28] == bytes(3) and code[-16:] == bytes(16), "the length is wrong")
     at = 28 + 19 * count
     widths = [[[code[28 + 19 * c + 2 * t + k // 2] >> 4 * (k % 2) & 15 for k in range(4)] for t in range(8)] for c in range(count)]
     common = [code[28 + 19 * c + 16:28 + 19 * (c + 1)] for c in range(count)]
-    check(all(1 <= width <= 8 for of_component in widths for tile in of_component for width in tile), "a width")
+    check(all(1 <= width <= 8 for of_component in widths for tile in of_component for width in tile), "a width is not 1 to 8")
     head_data, tail = code[at:at + head_bytes], code[at + head_bytes:at + head_bytes + tail_bytes]
     head = Head(head_data)
-    check(len(head.blocks) == count and head.num_rows == num_rows, "the head is another picture's")
+    check(len(head.blocks) == count and head.num_rows == num_rows, "the head belongs to another picture")
     at += head_bytes + tail_bytes
     ends = struct.unpack_from(f"<{num_rows}I", code, at)
     at += 4 * num_rows
-    check(at + ends[-1] + 16 == num_bytes and list(ends) == sorted(ends), "the index")
+    check(at + ends[-1] + 16 == num_bytes and list(ends) == sorted(ends), "the index of the rows is wrong")
     rows = [row_of(head, widths, common, code[at + begin:at + end]) for begin, end in zip((0, *ends), ends)]
     return head_data + scan_of(head, rows, padding) + tail

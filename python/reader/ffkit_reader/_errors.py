@@ -68,4 +68,4 @@ class IoError(Error, OSError):
 
 
 def only_in_ffkit(what: str) -> NoReturn:
-    raise UnsupportedError(f"ffkit_reader has no {what}; the package ffkit has it, on Linux")
+    raise UnsupportedError(f"ffkit_reader does not support {what}; use the package ffkit, on Linux")

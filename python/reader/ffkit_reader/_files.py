@@ -46,5 +46,5 @@ def read_whole(path: str) -> bytes:
     """All bytes of a small file."""
     size = size_of(path)
     if size > WHOLE_FILE_LIMIT:
-        raise CorruptError(f"has {size} bytes, more than there can be in such a file", path)
+        raise CorruptError(f"has {size} bytes, more than such a file can have", path)
     return read_at(path, 0, size)

@@ -74,11 +74,11 @@ def shard_difference(shard: Any, expected: Listed, schema: Schema) -> str:
     found = (shard.num_records, shard.file_bytes, shard.checksum)
     if found != (expected.num_records, expected.file_bytes, expected.checksum):
         return (
-            f"is not the shard that the manifest lists: {found[0]} records, {found[1]} bytes, checksum {found[2]:08x} against "
-            f"{expected.num_records}, {expected.file_bytes}, {expected.checksum:08x}"
+            f"is not the shard that the manifest lists: it has {found[0]} records, {found[1]} bytes and checksum {found[2]:08x}, "
+            f"expected {expected.num_records}, {expected.file_bytes} and {expected.checksum:08x}"
         )
     other = difference(shard.schema, schema)
-    return f"does not have the manifest's schema: {other}" if other else ""
+    return f"has another schema than the manifest: {other}" if other else ""
 
 
 def _leads_out(name: str) -> bool:
@@ -126,10 +126,10 @@ def _manifest_of(text: bytes) -> Manifest:
         raise UnsupportedError(f"the data set has format version {version}, newer than the 2 that this package knows; use a newer ffkit-reader")
     missing = [key for key in ("split", "schema", "classes", "class_names", "source", "options", "shards", "num_records") if key not in whole]
     if missing:
-        raise CorruptError(f"the manifest lacks '{missing[0]}'")
+        raise CorruptError(f"the manifest has no '{missing[0]}'")
     split = whole["split"]
     if not isinstance(split, str) or split in (".", "..") or "/" in split or "\0" in split:
-        raise CorruptError(f"the split is called {split!r}, which leads out of the data set")
+        raise CorruptError(f"the name of the split is {split!r}, which leads out of the data set")
     ids = whole.get("class_ids", [])
     if not isinstance(ids, list) or not all(isinstance(item, (int, str)) and not isinstance(item, bool) for item in ids):
         raise CorruptError("'class_ids' is not a list of whole numbers and texts")
@@ -150,10 +150,10 @@ def _manifest_of(text: bytes) -> Manifest:
     if len(names) != len(manifest.shards):
         raise CorruptError("a shard is listed twice")
     if whole["num_records"] != manifest.num_records:
-        raise CorruptError("num_records is not the sum of the shards")
+        raise CorruptError("num_records is not the sum over the shards")
     for what, values in (("names", manifest.class_names), ("ids", manifest.class_ids)):
         if values and len(values) != len(manifest.classes):
-            raise CorruptError(f"{len(values)} class {what} for {len(manifest.classes)} classes")
+            raise CorruptError(f"has {len(values)} class {what} for {len(manifest.classes)} classes")
     return manifest
 
 

@@ -175,7 +175,7 @@ def _open_v1(files: list[str], max_record_bytes: int) -> OpenSplit:
     shards = [open_file(file, max_record_bytes) for file in files]
     for shard in shards:
         if shard.version != 1:
-            raise InvalidArgumentError("is an ffkit shard among FFRecord v1 files; open them apart", shard.path)
+            raise InvalidArgumentError("is an ffkit shard among FFRecord v1 files; open them separately", shard.path)
     # One payload for all: that of more than half of the files that have records.
     found = [shard.schema for shard in shards if shard.num_records]
     schema = next((one for one in (_v1.IMAGENET, _v1.PICTURES) if 2 * sum(other is one for other in found) > len(found)), _v1.RAW)
@@ -222,7 +222,7 @@ def _not_found(path: str, split: str) -> NotFoundError:
     if not found:
         return NotFoundError("is not a data set: there is no manifest.json in it or in its folders, and no FFRecord v1 file", path)
     wish = f"there is no split '{split}'" if split else "name the split that you mean"
-    return NotFoundError(f"{wish}; the data set has {', '.join(found)}", path)
+    return NotFoundError(f"{wish}; the splits are {', '.join(found)}", path)
 
 
 def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
@@ -244,7 +244,7 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
     for file in files:
         if not _v1.looks_like_v1(file):  # shards without their manifest are what an interrupted writer leaves
             raise InvalidArgumentError(
-                "has no manifest.json beside it, so whatever wrote this shard has not finished; convert again, or open the shard by its own name", file
+                "has no manifest.json beside it, so the program that wrote this shard has not finished; convert again, or open only this file", file
             )  # fmt: skip
     if files:
         return _open_v1(files, max_record_bytes)

@@ -48,7 +48,7 @@ def _known(value: Any, known: tuple[str, ...], what: str) -> str:
     if not isinstance(value, str):
         raise CorruptError(f"the {what} of a field is not text")
     if value not in known:
-        raise UnsupportedError(f"unknown {what} '{value}'; known are {', '.join(known)}; use a newer ffkit-reader")
+        raise UnsupportedError(f"unknown {what} '{value}'; the known ones are {', '.join(known)}; use a newer ffkit-reader")
     return value
 
 
@@ -62,7 +62,7 @@ def schema_of(json: Any) -> Schema:
             raise CorruptError("a field of the schema has no name")
         name = item["name"]
         if name in schema:
-            raise CorruptError(f"two fields of the schema are called '{name}'")
+            raise CorruptError(f"two fields of the schema have the name '{name}'")
         kind = _known(item.get("type"), TYPES, "field type")
         item_kind = _known(item.get("item"), TYPES, "field type") if kind == "list" else None
         if item_kind in ("scalar", "list"):
@@ -71,7 +71,7 @@ def schema_of(json: Any) -> Schema:
         dtype = _known(item.get("dtype"), tuple(DTYPES), "dtype") if has_numbers else None
         column = item.get("column", False)
         if not isinstance(column, bool) or (column and kind not in ("scalar", "string")):
-            raise CorruptError(f"field '{name}' cannot be a column: only scalars and strings can")
+            raise CorruptError(f"field '{name}' cannot be a column; use a scalar or a string")
         schema[name] = Field(kind, dtype, column, item_kind)
     return schema
 
@@ -85,17 +85,17 @@ def difference(found: Schema, expected: Schema) -> str:
     """The first field that differs, in words; empty where the schemas are the same."""
     mine, theirs = list(found.items()), list(expected.items())
     for i in range(max(len(mine), len(theirs))):
-        a = describe(*mine[i]) if i < len(mine) else "nothing"
-        b = describe(*theirs[i]) if i < len(theirs) else "nothing"
+        a = describe(*mine[i]) if i < len(mine) else "missing"
+        b = describe(*theirs[i]) if i < len(theirs) else "missing"
         if a != b:
-            return f"field {i} is '{a}' against '{b}'"
+            return f"field {i} is '{a}' in one and '{b}' in the other"
     return ""
 
 
 def field_of(schema: Schema, name: str) -> Field:
     """The field of this name; FieldNotFoundError, which lists those there are."""
     if name not in schema:
-        raise FieldNotFoundError(f"there is no field '{name}'; the records have {', '.join(schema)}")
+        raise FieldNotFoundError(f"there is no field '{name}'; the fields are {', '.join(schema)}")
     return schema[name]
 
 

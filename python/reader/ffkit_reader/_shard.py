@@ -113,7 +113,7 @@ class Shard:
         if version > 2:
             raise UnsupportedError(f"the shard has format version {version}, newer than the 2 that this package knows; use a newer ffkit-reader", self.path)
         if version < 2:
-            raise self._corrupt(f"version {version} under the magic number of version 2")
+            raise self._corrupt(f"has version {version}, but the magic number of version 2")
 
     def _read_header(self) -> None:
         header = read_at(self.path, 0, _HEADER)
@@ -133,16 +133,16 @@ class Shard:
         at = self.file_bytes - _TRAILER
         trailer = read_at(self.path, at, _TRAILER)
         if trailer[60:] != MAGIC[1:5]:
-            raise self._corrupt("does not end in a shard's trailer: it was cut off or something was appended")
+            raise self._corrupt("does not end with a shard trailer: it was cut off or something was appended")
         self._check_crc(trailer[:56] + trailer[60:], struct.unpack_from("<I", trailer, 56)[0], "the trailer")
         offset, size, self.checksum, major, count, file_bytes = struct.unpack_from("<QQIIQQ", trailer)
         self._check_major(major)
         if file_bytes != self.file_bytes:
             raise self._corrupt(f"the file has {self.file_bytes} bytes, but the trailer says {file_bytes}")
         if not _HEADER <= offset <= at or size != at - offset or size > _MOST_CATALOG:
-            raise self._corrupt(f"the trailer places a catalog of {size} bytes at {offset}")
+            raise self._corrupt(f"the trailer has a wrong place of the catalog ({size} bytes at {offset})")
         if trailer[40:56] != self._uuid:
-            raise self._corrupt("header and trailer are of different shards")
+            raise self._corrupt("header and trailer belong to different shards")
         self._catalog_offset: int = offset
         text = read_at(self.path, offset, size)
         self._check_crc(text, self.checksum, "the catalog")
@@ -152,7 +152,7 @@ class Shard:
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise self._corrupt(f"the catalog cannot be read ({error!r})") from None
         if counted != count:
-            raise self._corrupt(f"the catalog counts {counted} records, the trailer {count}")
+            raise self._corrupt(f"the catalog has {counted} records, but the trailer has {count}")
         return catalog
 
     def _check_streams(self) -> None:
@@ -165,13 +165,13 @@ class Shard:
                 needed[f"column/{name}/text"] = None
         for name, num_bytes in needed.items():
             if name not in self._streams:
-                raise self._corrupt(f"the catalog lacks the stream '{name}'")
+                raise self._corrupt(f"the catalog has no stream '{name}'")
             if num_bytes is not None and self._streams[name].num_bytes != num_bytes:
                 raise self._corrupt(f"the stream '{name}' has {self._streams[name].num_bytes} bytes instead of {num_bytes}")
         for stream in self._streams.values():
             end = stream.offset + _PAGE * stream.num_pages
             if stream.offset < _HEADER or stream.offset % _PAGE != 0 or end > self._catalog_offset:
-                raise self._corrupt(f"the stream '{stream.name}' does not lie within the file")
+                raise self._corrupt(f"the stream '{stream.name}' is not inside the file")
 
     def _read_pages(self, stream: _Stream, first: int, count: int) -> Any:
         """Pages of a stream, checked: numpy.ndarray [count, 4096] u8."""
@@ -184,7 +184,7 @@ class Shard:
                 raise self._corrupt(f"{what} is damaged: CRC-32C is {found[i]:08x}, expected {expected[i]:08x}")
             used = min(_PAYLOAD, stream.num_bytes - _PAYLOAD * (first + i))
             if struct.unpack("<QII", pages[i, 4064:4080].tobytes()) != (first + i, stream.number, used):
-                raise self._corrupt(f"{what} is another page")
+                raise self._corrupt(f"{what} contains another page")
         return pages
 
     def stream(self, name: str) -> bytes:
@@ -215,9 +215,9 @@ class Shard:
         if entry.offset < _HEADER or entry.stored_bytes < 1 or entry.offset + entry.stored_bytes > self._catalog_offset:
             raise self._corrupt("its index entry points outside of the shard", i)
         if entry.codec == 0 and entry.raw_bytes != entry.stored_bytes:
-            raise self._corrupt("its index entry has two lengths", i)
+            raise self._corrupt("its index entry has two different lengths", i)
         if entry.codec != 0 and not 1 <= entry.raw_bytes <= min(_MOST_COMPRESSED, _MOST_RATIO * entry.stored_bytes):
-            raise self._corrupt(f"its index entry claims {entry.raw_bytes} bytes compressed to {entry.stored_bytes}", i)
+            raise self._corrupt(f"its index entry has wrong sizes: {entry.raw_bytes} bytes compressed to {entry.stored_bytes}", i)
         if max(entry.raw_bytes, entry.stored_bytes) > self._max_record_bytes:
             raise UnsupportedError(
                 f"the record has {max(entry.raw_bytes, entry.stored_bytes)} bytes, more than the limit of {self._max_record_bytes}; raise max_record_bytes", self.path, i
@@ -259,7 +259,7 @@ class Shard:
         data = self._record_bytes(i, check)
         places = self._places(data, i)
         if places[-1][1] != len(data):
-            raise self._corrupt(f"the last field ends at byte {places[-1][1]} of a record of {len(data)} bytes", i)
+            raise self._corrupt(f"the last field ends at byte {places[-1][1]}, but the record has {len(data)} bytes", i)
         for position, (begin, end, _) in enumerate(places if check_fields else ()):
             self._check_field(data, position, data[begin:end], i)
         return [None if is_null else data[begin:end] for begin, end, is_null in places]
@@ -276,7 +276,7 @@ class Shard:
         for name, word in zip(self.schema, struct.unpack_from(f"<{num_fields}Q", table)):
             begin, end, is_null = align8(end), word & (_NULL - 1), bool(word & _NULL)
             if end < begin or end > size or (is_null and end != begin):
-                raise self._corrupt(f"field '{name}' ends at byte {end} of a record of {size} bytes", i)
+                raise self._corrupt(f"field '{name}' ends at byte {end}, but the record has {size} bytes", i)
             places.append((begin, end, is_null))
         return places
 
@@ -315,7 +315,7 @@ class Shard:
         sums = [sum(entries[:, k].tolist()) for k in (1, 2)]
         if sums != [self.record_bytes, self.raw_bytes]:
             yield self._corrupt(
-                f"the records have {sums[0]} bytes ({sums[1]} before compression), the catalog says {self.record_bytes} ({self.raw_bytes})"
+                f"the records have {sums[0]} bytes ({sums[1]} before compression), but the catalog says {self.record_bytes} ({self.raw_bytes})"
             )  # fmt: skip
 
     def column(self, name: str) -> Any:
@@ -328,7 +328,7 @@ class Shard:
         begins = [0, *ends[:-1]]
         for i, (begin, end) in enumerate(zip(begins, ends)):
             if not begin <= end <= len(text):
-                raise self._corrupt(f"column '{name}' ends at byte {end} of {len(text)}", i)
+                raise self._corrupt(f"the value of column '{name}' ends at byte {end} of {len(text)}", i)
         return [text_of(text[begin:end]) for begin, end in zip(begins, ends)]
 
     def sizes(self) -> list[int]:

@@ -58,7 +58,7 @@ class V1File:
     def _read_header(self) -> None:
         stored, count = struct.unpack("<Iq", read_at(self.path, 0, _FIXED))
         if not 0 <= count <= (self.file_bytes - _FIXED) // _FOR_EACH:
-            raise self._corrupt(f"is not an FFRecord file: it claims {count} records")
+            raise self._corrupt(f"is not an FFRecord file: it says that it has {count} records")
         header_bytes = _FIXED + _FOR_EACH * count
         header = read_at(self.path, 0, header_bytes)
         self.checksum = zlib.crc32(header[4:])
@@ -66,12 +66,12 @@ class V1File:
         self.checksums = numpy.frombuffer(header, "<u4", count, _FIXED)
         self.offsets = numpy.frombuffer(header, "<i8", count, _FIXED + 4 * count)
         if stored == 0:
-            self.warnings.append(f"{self.path} has no checksum over its header; damage to it can go unnoticed")
+            self.warnings.append(f"{self.path} has no checksum of its header, so ffkit cannot detect damage to the header")
         elif stored != self.checksum:
             raise self._corrupt(f"the header is damaged: CRC-32 is {self.checksum:08x}, expected {stored:08x}")
         ends = [header_bytes, *self.offsets.tolist(), self.file_bytes]
         if ends[:2] != [header_bytes] * 2 or any(b < a for a, b in zip(ends, ends[1:])):
-            raise self._corrupt("the header is damaged, or the file was cut off: its records do not lie after one another up to its end")
+            raise self._corrupt("the header is damaged, or the file was cut off: its records do not follow one another up to its end")
         self.record_bytes = self.raw_bytes = self.file_bytes - header_bytes
 
     def _find_schema(self) -> Schema:

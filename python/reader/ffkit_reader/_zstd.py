@@ -10,8 +10,8 @@ from ._errors import CorruptError, UnsupportedError
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 _MISSING = (
-    "the record is compressed with zstd, for which this Python has no module; `pip install ffkit-reader[zstd]` or `pip install zstandard` brings one, "
-    "and Python has one of its own from 3.14 on"
+    "the record is compressed with zstd, but this Python has no module for zstd; run `pip install ffkit-reader[zstd]` or `pip install zstandard`, "
+    "or use Python 3.14 or newer"
 )
 
 

@@ -166,7 +166,7 @@ nb::dict v1(const std::string& path, const std::string& destination, nb::dict gi
   std::vector<Dataset> splits = without_gil(
       [&] { return open_splits(path, {.max_record_bytes = options.max_record_bytes}); });
   if (are_v1(splits, path)) {
-    table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is");
+    table.refuse({"payload", "field"}, "is for writing FFRecord v1; src already is FFRecord v1");
     return run(call, options, [&] { return open_datasets(std::move(splits)); });
   }
   take_over(v1, options, table);
@@ -224,7 +224,7 @@ nb::dict option_tables() {
     const KindConversion conversion(kind);
     add(kind.name, kind.description, kind.needs_path, conversion.table());
   }
-  add("transcode", "A data set of ffkit with its pictures in the dct code, or back to JPEG", true,
+  add("transcode", "Transcodes the pictures of a data set into the dct code, or back to JPEG", true,
       TranscodeConversion().table());
   const auto add_described = [&](const char* name, const char* description, auto&&... options) {
     OptionTable table;
@@ -232,9 +232,9 @@ nb::dict option_tables() {
     add(name, description, true, table);
   };
   add_described("v1", "FFRecord v1 to a data set of ffkit, or back", V1Options(), ConvertOptions());
-  add_described("merge", "Joins several data sets to a new one", MergeOptions());
+  add_described("merge", "Joins several data sets into a new one", MergeOptions());
   add_described("pictures", "How pictures are stored", ImageStorage(), PictureUse::all, true);
-  add_described("conversion", "What all conversions share", ConvertOptions());
+  add_described("conversion", "Options of all conversions", ConvertOptions());
   return all;
 }
 

@@ -44,7 +44,7 @@ constexpr int kOldestPyarrow = 14;
                     said + "); install it there: pip install pyarrow");
   }
   if (error.matches(PyExc_AttributeError)) {
-    throw Error(ErrorCode::unsupported, reads + ", is of another version than ffkit knows (" +
+    throw Error(ErrorCode::unsupported, reads + ", has a version that ffkit does not support (" +
                                             said + "); install one of 14 to 26");
   }
   const std::string what = format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table";

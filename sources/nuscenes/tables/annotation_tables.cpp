@@ -12,7 +12,7 @@ namespace {
 
 int32_t count_of(const JsonRow& row, const char* key) {
   const int64_t count = row.integer(key);
-  if (count < 0 || count > 1'000'000'000) row.refuse(fmt::format("'{}' is {}", key, count));
+  if (count < 0 || count > 1'000'000'000) row.refuse(fmt::format("'{}' is wrong: {}", key, count));
   return static_cast<int32_t>(count);
 }
 
@@ -57,7 +57,7 @@ class AnnotationReader {
     table.make_index(category_rows_);
     if (t_.categories.size() > 255) {
       throw source_error(table.path(), ErrorCode::unsupported,
-                         "has {} categories; 255 at most are expected", t_.categories.size());
+                         "has {} categories, expected at most 255", t_.categories.size());
     }
   }
 
@@ -130,7 +130,7 @@ class AnnotationReader {
   int16_t attribute_of(const TableFile& table, const Token& row,
                        const std::vector<Token>& attributes) const {
     if (attributes.empty()) return -1;
-    return attributes_[table.resolve(row, "attribute token", attributes.front(), attribute_rows_,
+    return attributes_[table.resolve(row, "attribute_tokens", attributes.front(), attribute_rows_,
                                      "attribute")];
   }
 
@@ -140,8 +140,8 @@ class AnnotationReader {
     if (num_attributes < 2) return;
     if (class_of_category(category) >= 0) {
       throw source_error(table.path(), ErrorCode::invalid_argument,
-                         "row {}: 'attribute_tokens' has {}, but the devkit refuses a box with "
-                         "more than one attribute; keep the one that counts",
+                         "row {}: 'attribute_tokens' has {} tokens, but the devkit accepts only "
+                         "one attribute for each box; keep one of them",
                          to_string(row), num_attributes);
     }
     ++t_.num_further_attributes;

@@ -222,8 +222,8 @@ std::unique_ptr<JsonChunk> JsonChunks::next() {
   }
   if (leftover_.size() > kMaxRowBytes) {
     fail_at(*chunk, 0,
-            fmt::format("a row has more than {} MiB, which no table needs, and which would be in "
-                        "memory as a whole; is a bracket or a quotation mark missing?",
+            fmt::format("a row has more than {} MiB, which is too much for one row, so a bracket "
+                        "or a quotation mark may be missing",
                         kMaxRowBytes >> 20));
   }
   return chunk;
@@ -256,7 +256,7 @@ void JsonChunks::scan(JsonChunk& chunk, size_t num_bytes) {
     } else if ((state_ == State::first || state_ == State::behind_row) && c == ']') {
       state_ = State::end;
     } else {
-      fail_at(chunk, i, fmt::format("found '{}' where a table has none", c));
+      fail_at(chunk, i, fmt::format("found an unexpected '{}'", c));
     }
     ++i;
   }

@@ -42,7 +42,7 @@ class TableFile {
     const Row found = to.index.find(token);
     if (found == kNoRow) {
       refuse(row,
-             fmt::format("its {} '{}' is not in {}.json, which is of another version or damaged",
+             fmt::format("'{}' is '{}', which is not in {}.json (damaged or of another version)",
                          key, to_string(token), table));
     }
     return found;
@@ -57,7 +57,7 @@ class TableFile {
       result[i] = rows.index.find(links[i]);
       if (result[i] == kNoRow) {
         refuse(rows.token[i],
-               fmt::format("its {} '{}' is not in the table", key, to_string(links[i])));
+               fmt::format("'{}' is '{}', which is not in the table", key, to_string(links[i])));
       }
     }
     require_no_circle(rows, key, result);
@@ -76,13 +76,13 @@ class TableFile {
         if (other == kNoRow) continue;
         const char* const key = is_next ? "next" : "prev";
         if (group(other) != group(row)) {
-          refuse(rows.token[row], fmt::format("its {} '{}' is of another {}", key,
+          refuse(rows.token[row], fmt::format("'{}' is '{}', which belongs to another {}", key,
                                               to_string(rows.token[other]), groups));
         }
         if (is_next ? time(other) < time(row) : time(other) > time(row)) {
           refuse(rows.token[row],
-                 fmt::format("its {} '{}' is {} than itself", key, to_string(rows.token[other]),
-                             is_next ? "earlier" : "later"));
+                 fmt::format("'{}' is '{}', which is {} than this row", key,
+                             to_string(rows.token[other]), is_next ? "earlier" : "later"));
         }
       }
     }
@@ -92,7 +92,7 @@ class TableFile {
   void make_index(Rows& rows) const {
     rows.index = TokenIndex(rows.token);
     if (const Row twice = rows.index.repeated(); twice != kNoRow) {
-      refuse(rows.token[twice], "the token is in the table twice");
+      refuse(rows.token[twice], "the token appears twice in the table");
     }
   }
 
@@ -104,7 +104,7 @@ class TableFile {
       Row row = begin;
       for (; row != kNoRow && state[row] == kNew; row = links[row]) state[row] = kOnWay;
       if (row != kNoRow && state[row] == kOnWay) {
-        refuse(rows.token[row], fmt::format("following '{}' from it leads back to it", key));
+        refuse(rows.token[row], fmt::format("its '{}' tokens lead back to this row", key));
       }
       for (row = begin; row != kNoRow && state[row] == kOnWay; row = links[row]) state[row] = kDone;
     }

@@ -137,7 +137,7 @@ class TablesReader {
       const auto [other, is_new] = rows.emplace(t_.scenes.name[scene], scene);
       if (is_new) continue;
       table.refuse(t_.scenes.token[scene],
-                   fmt::format("its name '{}' is that of row {} too", t_.scenes.name[scene],
+                   fmt::format("its name '{}' is also the name of row {}", t_.scenes.name[scene],
                                to_string(t_.scenes.token[other->second])));
     }
   }
@@ -330,8 +330,8 @@ class TablesReader {
     if (t_.num_categories_without_label == 0) return;
     if (!t_.lidarseg.is_there && !t_.panoptic.is_there) return;
     throw source_error(file("category").path(), ErrorCode::invalid_argument,
-                       "has no 'index' in {} of {} categories, though there is {}.json; take the "
-                       "category.json that comes with nuScenes-lidarseg",
+                       "has no 'index' in {} of {} categories, but {}.json needs it; use the "
+                       "category.json of nuScenes-lidarseg",
                        t_.num_categories_without_label, t_.categories.size(),
                        t_.lidarseg.is_there ? "lidarseg" : "panoptic");
   }

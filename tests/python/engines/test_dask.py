@@ -56,7 +56,7 @@ def test_a_failure_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError, match="bad sample"):
         ffkit.dask.write(dask.bag.from_sequence(range(100), npartitions=4).map(broken), tmp_path / "set", compute_options={"scheduler": "threads"})
     assert not (tmp_path / "set").exists()
-    with pytest.raises(TypeError, match="a Dask bag or data frame is expected"):
+    with pytest.raises(TypeError, match="expected a Dask bag or data frame"):
         ffkit.dask.write([1, 2], tmp_path / "set")
 
 

@@ -173,7 +173,7 @@ def test_a_driver_that_is_killed_after_the_commit(tmp_path, undisturbed):
     expect_whole(tmp_path / "set")
     assert ffkit.Dataset(tmp_path / "set", "train").fingerprint == undisturbed
     code, _, err = run_driver(tmp_path / "set")
-    assert code != 0 and "already holds a split" in err
+    assert code != 0 and "already contains a split" in err
     expect_whole(tmp_path / "set")
 
 
@@ -191,6 +191,6 @@ def test_two_drivers_at_one_destination(tmp_path, undisturbed):
         thread.join()
     assert sorted(process.returncode for process in both) == [0, 1]
     loser = ends[0 if both[0].returncode else 1][1]
-    assert "is writing to this folder" in loser or "already holds a split" in loser
+    assert "is writing to this folder" in loser or "already contains a split" in loser
     expect_whole(tmp_path / "set")
     assert ffkit.Dataset(tmp_path / "set", "train").fingerprint == undisturbed

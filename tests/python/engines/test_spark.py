@@ -125,7 +125,7 @@ def test_two_attempts_at_once_count_once(tmp_path):
 
 @pytest.mark.skipif(HAS_FORMAT, reason="Spark 4 has it")
 def test_spark_3_has_no_data_source():
-    with pytest.raises(AttributeError, match=r"PySpark 3.* has no data sources in Python, .* write by ffkit.spark.write"):
+    with pytest.raises(AttributeError, match=r"PySpark 3.* has no data sources in Python, .* use ffkit.spark.write"):
         ffkit.spark.DataSource
     assert not hasattr(ffkit.spark, "nonsense")
 
@@ -134,7 +134,7 @@ def test_spark_3_has_no_data_source():
 def test_what_is_refused(spark, df, tmp_path):
     folder = str(tmp_path / "set")
     df.write.format("ffkit").mode("append").save(folder)
-    for options, mode, words in (({}, "append", "already holds a split"), ({}, "overwrite", "overwrites nothing"), ({"nonsense": "1"}, "append", "there is no option nonsense"),
+    for options, mode, words in (({}, "append", "already contains a split"), ({}, "overwrite", "overwrites nothing"), ({"nonsense": "1"}, "append", "there is no option nonsense"),
                                  ({"zstd": "much"}, "append", "which is not valid JSON"), ({"fix_odd": "1"}, "append", "expected true or false")):  # fmt: skip
         with pytest.raises(Exception, match=words):
             df.write.format("ffkit").mode(mode).options(**options).save(folder)

@@ -26,5 +26,5 @@ def test_every_record_is_that_of_the_files(tmp_path):
 
 
 def test_a_folder_without_files_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no files"):
+    with pytest.raises(FileNotFoundError, match="has no files"):
         ffkit.convert.from_array_record(tmp_path, tmp_path / "set", json.loads)

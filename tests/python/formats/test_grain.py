@@ -32,6 +32,6 @@ def test_a_shuffled_iter_dataset_is_written_as_it_comes(tmp_path):
 
 
 def test_a_data_set_without_an_end_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="repeats without an end"):
+    with pytest.raises(ValueError, match="repeats endlessly"):
         ffkit.convert.from_grain(grain.MapDataset.source(range(10)).map(element).repeat(), tmp_path / "set")
     assert not (tmp_path / "set").exists()

@@ -239,14 +239,14 @@ def test_an_index_that_was_edited_and_a_missing_chunk(tmp_path):
     edited = json.loads(index.read_text())
     edited["chunks"][1]["chunk_size"] = 7
     index.write_text(json.dumps(edited))
-    assert "3 samples are left out: its files have them" in convert(tmp_path / "chunks", tmp_path / "fewer")
+    assert "3 samples are left out: they are in its files" in convert(tmp_path / "chunks", tmp_path / "fewer")
     assert [record["0"] for record in ffkit.Dataset(tmp_path / "fewer", "train")] == [*range(17), *range(20, 30)]
     edited["chunks"][1]["chunk_size"] = 11
     index.write_text(json.dumps(edited))
     with pytest.raises(Refused, match="has 10 samples, but 11 according to index.json"):
         convert(tmp_path / "chunks", tmp_path / "more")
     (tmp_path / "chunks" / "chunk-0-2.bin").unlink()
-    with pytest.raises(Refused, match="1 of 3 files that index.json lists are not there, 'chunk-0-2.bin'"):
+    with pytest.raises(Refused, match="1 of the 3 files in index.json are missing, such as 'chunk-0-2.bin'"):
         convert(tmp_path / "chunks", tmp_path / "missing")
 
 

@@ -84,7 +84,7 @@ def convert(src, dst, *options):
     try:
         return conversion.convert("litdata", src, dst, *options)
     except Refused as error:
-        if "libffkit_parquet.so is not here" in str(error):
+        if "libffkit_parquet.so is missing" in str(error):
             pytest.skip("ffconvert was built without Arrow (tools/setup --parquet)")
         raise
 
@@ -215,7 +215,7 @@ def test_an_index_that_counts_fewer_or_more(tmp_path):
     index = tmp_path / "chunks" / "index.json"
     made = index.read_text()
     index.write_text(made.replace('"chunk_size": 600, "dim"', '"chunk_size": 590, "dim"'))
-    assert "10 samples are left out: its files have them" in convert(tmp_path / "chunks", tmp_path / "fewer")
+    assert "10 samples are left out: they are in its files" in convert(tmp_path / "chunks", tmp_path / "fewer")
     assert [r["x"] for r in ffkit.Dataset(tmp_path / "fewer", "train")] == [*range(590)]
     index.write_text(made.replace('"chunk_size": 600, "dim"', '"chunk_size": 601, "dim"'))
     with pytest.raises(Refused, match="has 600 samples, but 601 according to index.json"):
@@ -230,11 +230,11 @@ def test_values_that_no_column_holds(tmp_path):
         return tmp_path / name
 
     times = pyarrow.schema([("x", pyarrow.int64()), ("s", pyarrow.date32())])
-    folder = refused("times", [{"x": 1, "s": 5}], "the column 's' has Arrow's type 'tdD', which no field holds; name the others in --columns", times)
+    folder = refused("times", [{"x": 1, "s": 5}], "the column 's' has the Arrow type 'tdD', which no field can hold; list the others with --columns", times)
     assert "the column 's' is left out" in convert(folder, tmp_path / "without", "--columns", "x")
-    refused("bytes", [{"x": 1, "s": [b"a"]}], "column 's': has bytes in a list or dictionary, which JSON cannot hold")
+    refused("bytes", [{"x": 1, "s": [b"a"]}], "column 's': has bytes in a list or dictionary, but JSON cannot hold them")
     refused("names", [{"x": 1, "a/b": 1, "a": {"b": 2}}], "two values that would both be called 'a/b'")
-    refused("large", [{"x": 2**63 + 5, "s": ""}], "9223372036854775813 is more than 64 bits with a sign hold", pyarrow.schema([("x", pyarrow.uint64()), ("s", pyarrow.string())]))
+    refused("large", [{"x": 2**63 + 5, "s": ""}], "9223372036854775813 does not fit in a signed 64-bit integer", pyarrow.schema([("x", pyarrow.uint64()), ("s", pyarrow.string())]))
     refused("size", [{"x": 1, "s": ["a" * 2000]}], "has [0-9]+ bytes, but a sample may have at most 1024", None, "--max-sample-bytes", 1024)
     # Workers that saw other values.
     put(tmp_path / "two", ROWS[:2], table_of([{"x": 1, "s": "a"}, {"x": 2, "s": "b"}]))
@@ -258,7 +258,7 @@ def test_without_pyarrow_python_says_what_to_install(tmp_path):
     assert done.stderr.rstrip().endswith("install it there: pip install pyarrow")
 
 
-@pytest.mark.parametrize("module, expected", [(None, "is not here"), (b"no library", "cannot be opened: ")])
+@pytest.mark.parametrize("module, expected", [(None, "is missing"), (b"no library", "cannot be opened: ")])
 def test_without_the_module_the_program_says_what_to_build(tmp_path, module, expected):
     put(tmp_path / "chunks", ROWS, table_of(ROWS))
     alone = tmp_path / "bin" / "ffconvert"
@@ -269,5 +269,5 @@ def test_without_the_module_the_program_says_what_to_build(tmp_path, module, exp
         alone.with_name("libffkit_parquet.so").write_bytes(module)
     done = subprocess.run([alone, "litdata", tmp_path / "chunks", tmp_path / "data"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert f"chunk-0-0.bin: Arrow tables are read by Arrow's library, and libffkit_parquet.so {expected}" in done.stderr
-    assert "; run 'tools/setup --no-torch --parquet' in ffkit's checkout" in done.stderr
+    assert f"chunk-0-0.bin: ffkit reads Arrow tables with the library Arrow, but libffkit_parquet.so {expected}" in done.stderr
+    assert "; run 'tools/setup --no-torch --parquet' in the checkout of ffkit" in done.stderr

@@ -158,7 +158,7 @@ def test_keys_that_are_numbers(tmp_path):
                 transaction.put(number.to_bytes(8, "little"), b"value of %d" % number)
     data, notes = converted(tmp_path / "src", tmp_path / "dst")
     assert [(sample["id"], sample["data"]) for sample in data] == [("2", b"value of 2"), ("300", b"value of 300"), (str(1 << 40), b"value of %d" % (1 << 40))]
-    assert any("named database 'numbers' is taken" in note for note in notes)
+    assert any("named database, 'numbers', is used" in note for note in notes)
 
 
 def test_what_scripts_keep_beside_the_pictures_is_left_out(tmp_path):

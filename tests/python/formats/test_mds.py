@@ -194,7 +194,7 @@ def test_hashes_are_those_of_the_library(tmp_path):
 @pytest.mark.parametrize("compression", ["br", "snappy"])
 def test_other_compressions_are_refused_until_the_library_has_decompressed(tmp_path, compression):
     write(tmp_path / "mds", range(5), compression=compression)
-    with pytest.raises(Refused, match=f"is compressed by '{compression}', which ffkit cannot read"):
+    with pytest.raises(Refused, match=f"is compressed with '{compression}', which ffkit cannot read"):
         convert(tmp_path / "mds", tmp_path / "data")
     for i, _ in enumerate(theirs(tmp_path / "mds")):
         assert i < 5
@@ -218,7 +218,7 @@ def test_a_merged_index_lists_the_shards_of_its_folders(tmp_path):
         write(tmp_path / "mds" / str(part), range(10 * part, 10 * part + 10))
     streaming.base.util.merge_index(str(tmp_path / "mds"))
     notes = convert(tmp_path / "mds", tmp_path / "data")
-    assert "have an index.json of their own" in notes
+    assert "have their own index.json" in notes
     assert compare(tmp_path / "mds", tmp_path / "data") == 30
     ids = [record["id"] for record in ffkit.Dataset(tmp_path / "data", "train")]
     assert ids[10] == "1/shard.00000.mds: 0"
@@ -232,7 +232,7 @@ def test_an_index_that_was_edited(tmp_path):
     edited["shards"][0]["samples"] = first - 2  # fewer: the library reads as many as the index says
     index.write_text(json.dumps(edited))
     notes = convert(tmp_path / "mds", tmp_path / "fewer")
-    assert "2 samples are left out: its files have them" in notes
+    assert "2 samples are left out: they are in its files" in notes
     assert compare(tmp_path / "mds", tmp_path / "fewer") == 28
     edited["shards"][0]["samples"] = first + 2
     index.write_text(json.dumps(edited))
@@ -241,14 +241,14 @@ def test_an_index_that_was_edited(tmp_path):
     edited["shards"][0]["samples"] = 0  # a shard without samples
     index.write_text(json.dumps(edited))
     notes = convert(tmp_path / "mds", tmp_path / "none")
-    assert "1 of " in notes and "have no samples by index.json" in notes
+    assert "1 of " in notes and "have no samples in index.json" in notes
     assert compare(tmp_path / "mds", tmp_path / "none") == 30 - first
 
 
 def test_a_missing_shard_is_named(tmp_path):
     write(tmp_path / "mds", range(30), size_limit=1 << 15)
     (tmp_path / "mds" / "shard.00001.mds").unlink()
-    with pytest.raises(Refused, match="1 of .* files that index.json lists are not there, 'shard.00001.mds'"):
+    with pytest.raises(Refused, match="1 of the .* files in index.json are missing, such as 'shard.00001.mds'"):
         convert(tmp_path / "mds", tmp_path / "data")
 
 
@@ -261,7 +261,7 @@ def test_large_samples_and_other_array_types_are_bad_samples(tmp_path):
     convert(tmp_path / "mds", tmp_path / "skipped", "--max-sample-bytes", "4K", "--bad-samples", "skip")
     assert len(ffkit.Dataset(tmp_path / "skipped", "train")) == 4
     report = (tmp_path / "skipped" / "report.jsonl").read_text()
-    assert "is an array of i8, and those before are of f32" in report
+    assert "is an array of i8, but those before it are of f32" in report
 
 
 def test_what_python_refuses_is_a_bad_sample(tmp_path):

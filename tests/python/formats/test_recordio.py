@@ -114,7 +114,7 @@ def test_other_labels_stay_as_they_are(tmp_path, kind):
             assert np.float32(found["label"]) == np.float32(label)
         else:
             assert found["labels"].dtype == np.float32 and found["labels"].tolist() == label.tolist()
-    assert any("the labels stay f32" in note for note in notes) == (kind == "reals")
+    assert any("the labels are stored as f32" in note for note in notes) == (kind == "reals")
 
 
 def test_records_of_other_things_are_bytes(tmp_path):

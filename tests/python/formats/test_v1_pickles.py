@@ -90,7 +90,7 @@ def test_files_of_pictures_are_pictures(tmp_path: Path) -> None:
 
 def test_a_record_that_is_no_picture_among_pictures_is_a_bad_sample(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [jpeg(0), pickle.dumps((jpeg(1), 1)), jpeg(2)])
-    with pytest.raises(ffkit.CorruptError, match="the record is not a picture, as the others are") as raised:
+    with pytest.raises(ffkit.CorruptError, match="the record is not a picture, but the others are") as raised:
         converted(source)
     assert raised.value.record == 1
     assert [row["image"] for row in converted(source, bad_samples="skip")] == [jpeg(0), jpeg(2)]
@@ -98,7 +98,7 @@ def test_a_record_that_is_no_picture_among_pictures_is_a_bad_sample(tmp_path: Pa
 
 def test_numbers_of_more_than_64_bits_are_not_zero(tmp_path: Path) -> None:
     source = write_v1(tmp_path / "train" / "0.ffr", [pickle.dumps((jpeg(0), number)) for number in (5, 2**70, -(2**63))])
-    with pytest.raises(ffkit.UnsupportedError, match="an integer of more than 64 bits is not a value of a field"):
+    with pytest.raises(ffkit.UnsupportedError, match="an integer of more than 64 bits cannot be a value of a field"):
         converted(source)
     assert [row["label"] for row in converted(source, bad_samples="skip")] == [5, -(2**63)]
     source = write_v1(tmp_path / "big" / "0.ffr", [pickle.dumps((jpeg(0), 2**70))])
@@ -109,7 +109,7 @@ def test_numbers_of_more_than_64_bits_are_not_zero(tmp_path: Path) -> None:
 def test_a_record_of_another_payload_is_a_bad_sample(tmp_path: Path) -> None:
     records = [pickle.dumps((jpeg(i), i)) for i in range(3)] + [pickle.dumps((jpeg(3), "x", 3))]
     source = write_v1(tmp_path / "train" / "0.ffr", records)
-    with pytest.raises(ffkit.CorruptError, match="a pickle of 3 values, and the others are pickles of image, label") as raised:
+    with pytest.raises(ffkit.CorruptError, match="a pickle of 3 values, but the others are pickles of image, label") as raised:
         converted(source)
     assert raised.value.record == 3
     assert len(converted(source, bad_samples="skip")) == 3
@@ -156,7 +156,7 @@ def test_strings_of_python_2_are_bytes(tmp_path: Path) -> None:
         (pickle.dumps({"a": 1}, 0), "a pickle of protocol 2 or older"),
         (pickle.dumps((jpeg(1), 1), 1), "a pickle of protocol 2 or older"),
         (pickle.dumps((np.arange(3), 1), 2), "a pickle of protocol 2 or older"),
-        (npy(np.arange(3, dtype=">f4")), "numbers of NumPy's type '>f4' are not supported"),
+        (npy(np.arange(3, dtype=">f4")), "numbers of the NumPy type '>f4' are not supported"),
         (gzip.compress(b"x"), "gzip data"),
     ],
 )
@@ -166,7 +166,7 @@ def test_what_becomes_bytes_is_said(tmp_path: Path, record: bytes, said: str) ->
         assert [row["data"] for row in converted(source)] == [record, record]
     # Among others it is a bad sample, which says the same.
     source = write_v1(tmp_path / "more" / "0.ffr", [pickle.dumps((jpeg(0), 0)), record])
-    with pytest.raises(ffkit.Error, match=rf"the record is not one of pickles of image, label, as the others are: {re.escape(said)}"):
+    with pytest.raises(ffkit.Error, match=rf"the record does not match the others, which are pickles of image, label: {re.escape(said)}"):
         converted(source)
 
 

@@ -59,7 +59,7 @@ def test_an_iterable_dataset_of_torch_gives_tuples(tmp_path):
 
 def test_what_gives_no_samples_is_refused(tmp_path):
     for samples in ({"image": 1}, "text", 5, lambda: iter([])):
-        with pytest.raises(TypeError, match="expected what gives samples in a loop"):
+        with pytest.raises(TypeError, match="expected an iterable of samples"):
             ffkit.convert.from_iterable(samples, tmp_path / "set")
     with pytest.raises(TypeError, match="sample 0 is int"):
         ffkit.convert.from_iterable([1], tmp_path / "set", progress=False)

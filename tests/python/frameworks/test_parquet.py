@@ -121,7 +121,7 @@ def test_every_column_of_every_sample_is_that_of_the_files(files, tmp_path):
 def test_the_program_reads_them_by_its_module(files, tmp_path, order):
     ffkit.convert.parquet(files, tmp_path / "set", order=order)
     done = subprocess.run([os.environ["FFKIT_FFCONVERT"], "parquet", files, tmp_path / "other", "--order", order], capture_output=True, text=True)
-    if "libffkit_parquet.so is not here" in done.stderr:
+    if "libffkit_parquet.so is missing" in done.stderr:
         pytest.skip("ffconvert was built without Arrow (tools/setup --parquet)")
     assert done.returncode == 0, done.stderr
     for split in ("train", "val"):
@@ -198,7 +198,7 @@ def test_files_agree_by_the_names_of_their_columns(tmp_path):
 def test_other_names_of_classes_are_refused(tmp_path):
     write(tmp_path / "src/train-0.parquet", labelled(2, [0, 1]), CATS)
     write(tmp_path / "src/train-1.parquet", labelled(2, [0, 1]), CATS | {"label": datasets.ClassLabel(names=["dog", "cat"])})
-    with pytest.raises(ffkit.Error, match="names other classes of 'label'"):
+    with pytest.raises(ffkit.Error, match="has other classes of 'label'"):
         converted(tmp_path / "src", tmp_path / "set")
 
 
@@ -302,7 +302,7 @@ def test_folders_between_and_hidden_files(tmp_path):
     splits, notes = converted(tmp_path / "src", tmp_path / "set")
     assert "are below 'default'" in notes and len(splits["train"]) == 2 and len(splits["test"]) == 1
     write(tmp_path / "src/other/train/0000.parquet", labelled(2, [0, 1]), CATS)
-    with pytest.raises(ffkit.Error, match="the folders of 'default', 'other' do; give one of them"):
+    with pytest.raises(ffkit.Error, match="folders in 'default', 'other' do; give one of them"):
         converted(tmp_path / "src", tmp_path / "set2")
     write(tmp_path / "table/part-0.pq", {"x": [1]})
     for name in ("_delta_log/0.checkpoint.parquet", "_metadata.parquet", ".part-0.parquet.crc"):

@@ -65,7 +65,7 @@ def test_saved_alone_and_what_map_left(tmp_path):
     compare(ffkit.Dataset(tmp_path / "dst", "train"), whole)
     state = json.loads((tmp_path / "saved/state.json").read_text())
     (tmp_path / "saved" / state["_data_files"][1]["filename"]).unlink()
-    with pytest.raises(ffkit.Error, match="there is no such file, which state.json names"):
+    with pytest.raises(ffkit.Error, match="is missing, but state.json names it"):
         converted(tmp_path / "saved", tmp_path / "again")
 
 
@@ -93,7 +93,7 @@ def test_contents_decide(tmp_path):
     assert len(ffkit.Dataset(tmp_path / "dst", "train")) == 3
     with pa.ipc.new_file(str(tmp_path / "b.parquet"), table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(ffkit.Error, match="is an Arrow file, not a parquet file; let its name end in .arrow"):
+    with pytest.raises(ffkit.Error, match="is an Arrow file, not a parquet file; give it a name that ends in .arrow"):
         converted(tmp_path / "b.parquet", tmp_path / "other")
 
 
@@ -104,7 +104,7 @@ def test_grey_pictures(tmp_path, stored):
     source.save_to_disk(str(tmp_path / "saved"))
     for i, src in enumerate((tmp_path / "a.parquet", tmp_path / "saved")):
         notes = converted(src, tmp_path / str(i))
-        assert any("its Image(mode='L') says one channel" in note for note in notes)
+        assert any("Image(mode='L') means one channel" in note for note in notes)
         compare(ffkit.Dataset(tmp_path / str(i), "train"), source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,4 +114,4 @@ def test_grey_pictures(tmp_path, stored):
 
 def test_other_modes_are_named(tmp_path):
     dataset(2, "CMYK").to_parquet(str(tmp_path / "a.parquet"))
-    assert any("its Image(mode='CMYK') is not applied" in note for note in converted(tmp_path / "a.parquet", tmp_path / "dst"))
+    assert any("ffkit does not apply Image(mode='CMYK')" in note for note in converted(tmp_path / "a.parquet", tmp_path / "dst"))

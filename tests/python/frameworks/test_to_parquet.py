@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     dataset = ffkit.Dataset(tmp_path / "set", "train")
     with pytest.raises(ffkit.UnsupportedError, match="the label is 2, but there are 2 classes, .*; give classes=False"):
         dataset.to_parquet(tmp_path / "out", progress=False)
-    with pytest.raises(ffkit.InvalidArgumentError, match="field 'rows': an array of 1 dimensions comes after one of 2"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="field 'rows': one array has 1 dimensions, an earlier one 2"):
         dataset.to_parquet(tmp_path / "out", classes=False, progress=False)
     assert not (tmp_path / "out").exists()
     first = dataset.subset([0])
@@ -127,10 +127,10 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     assert (tmp_path / "out/train-00000-of-00001.parquet").read_bytes() == before
     exported(first, tmp_path / "out", name="other")
     assert sorted(os.listdir(tmp_path / "out")) == ["other-00000-of-00001.parquet", "train-00000-of-00001.parquet"]
-    with pytest.raises(KeyError, match="there is no field 'nope'; the records have label, rows") as caught:
+    with pytest.raises(KeyError, match="there is no field 'nope'; the fields are label, rows") as caught:
         first.to_parquet(tmp_path / "more", fields=["nope"], progress=False)
     assert isinstance(caught.value, ffkit.FieldNotFoundError) and caught.value.name == "nope"
-    with pytest.raises(ffkit.InvalidArgumentError, match="each of them can be written once"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="give each field once"):
         first.to_parquet(tmp_path / "more", fields=["rows", "rows"], progress=False)
     exported(dataset, tmp_path / "more", fields=["label"], classes=False)
     assert pq.read_table(tmp_path / "more/train-00000-of-00001.parquet").to_pydict() == {"label": [0, 2]}
@@ -156,7 +156,7 @@ def test_a_disk_that_takes_no_more_is_an_error_with_the_folder(everything, tmp_p
 def test_a_stopped_one_leaves_nothing_and_a_killed_one_is_in_nobodys_way(everything, tmp_path):
     def stop(update):
         assert (tmp_path / "out/.ffkit-train-parquet").is_dir()
-        with pytest.raises(ffkit.InvalidArgumentError, match="is being written to it by another process"):
+        with pytest.raises(ffkit.InvalidArgumentError, match="is being written by another process"):
             everything.to_parquet(tmp_path / "out", progress=False)
         raise KeyboardInterrupt
 

@@ -123,7 +123,7 @@ def test_clips_of_webdatasets(tmp_path: pathlib.Path) -> None:
             for name, content in (*members, (f"v{i}.cls", b"%d" % i)):
                 (tmp_path / "one").write_bytes(content)
                 tar.add(tmp_path / "one", name)
-    with pytest.raises(ffkit.InvalidArgumentError, match="has no member for field '.*', which other samples have; complete it, .* frames of a video, make them one list with numbered_frames=True"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="has no member for field '.*', but other samples have one; add it, .* frames of a video, make them one list with numbered_frames=True"):
         ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "refused")
     ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "data", numbered_frames=True, order="sequential")
     data = ffkit.Dataset(tmp_path / "data", "train")

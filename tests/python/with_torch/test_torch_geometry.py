@@ -338,7 +338,7 @@ def test_what_cannot_be_is_refused(data: ffkit.Dataset) -> None:
         ([ffkit.Resize((32, 32)), ffkit.ScaleJitter()], "Compose makes pictures of different sizes"),
         ([ffkit.Resize((32, 32)), ffkit.RandomRotation((10, 400))], "RandomRotation degrees is 10 to 400"),
         ([ffkit.Resize((32, 32)), ffkit.RandomRotation(10, expand=True)], "Compose makes pictures of different sizes"),
-        ([ffkit.RandomRotation(10, expand=True, center=(3, 4)), ffkit.Resize((32, 32))], "RandomRotation has a center, but with expand"),
+        ([ffkit.RandomRotation(10, expand=True, center=(3, 4)), ffkit.Resize((32, 32))], "RandomRotation has both expand and center"),
         ([ffkit.RandomAffine(10, center=(3, 1e9)), ffkit.Resize((32, 32))], "RandomAffine center is 1e\\+09; expected -32768 to 32768"),
         ([ffkit.Resize((32, 32)), ffkit.RandomAffine(shear=90)], "RandomAffine shear_x"),
         ([ffkit.RandomShortestSize(()), ffkit.Resize((32, 32))], "RandomShortestSize has no sizes"),

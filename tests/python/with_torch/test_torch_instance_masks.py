@@ -199,9 +199,9 @@ def test_masks_are_the_same_for_any_number_of_threads_and_after_a_restore(coco: 
 def test_bad_masks_are_bad_samples(tmp_path: pathlib.Path) -> None:
     for number, (masks, message) in enumerate((
         ([np.array([[0, 4]], np.uint32)] * 3, "field 'masks' has 3 items, but field 'boxes' has 2 boxes"),
-        ([np.array([[0, 4]], np.uint32), np.array([[3, 9], [8, 12]], np.uint32)], "mask 1 of field 'masks' has a run from 8 to 12; runs must ascend, and its picture has 100 pixels"),
+        ([np.array([[0, 4]], np.uint32), np.array([[3, 9], [8, 12]], np.uint32)], "mask 1 of field 'masks' has a run from 8 to 12; runs must ascend, and the picture has 100 pixels"),
         ([np.array([[0, 101]], np.uint32)] * 2, "mask 0 of field 'masks' has a run from 0 to 101"),
-        ([np.array([0, 4], np.uint32)] * 2, r"mask 0 of field 'masks' has shape \[2\]; runs of pixels have \[n, 2\]"),
+        ([np.array([0, 4], np.uint32)] * 2, r"mask 0 of field 'masks' has shape \[2\]; expected \[n, 2\]"),
     )):
         folder = tmp_path / str(number)
         with ffkit.Writer(folder, schema={"image": "image", "boxes": "tensor[f32]", "masks": "list[tensor[u32]]"}) as writer:

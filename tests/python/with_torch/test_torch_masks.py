@@ -75,7 +75,7 @@ def test_what_is_no_number_of_a_picture_is_refused(tmp_path: pathlib.Path) -> No
 
 
 def test_masks_are_not_resized_with_pictures_and_it_is_said(tmp_path: pathlib.Path) -> None:
-    with pytest.warns(UserWarning, match="may be numbers, are stored as they are"):
+    with pytest.warns(UserWarning, match="may be numbers, are stored unchanged"):
         picture = stored(palette(IDS), tmp_path / "dst", short_side=2)
     assert picture.mode == "P" and (np.asarray(picture) == IDS).all()
 

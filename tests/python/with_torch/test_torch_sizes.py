@@ -132,13 +132,13 @@ def test_padded_batches_are_the_same_for_any_number_of_threads_and_after_a_resto
 def test_what_cannot_be_padded_is_refused(data: ffkit.Dataset) -> None:
     for options, message in (
         ({"image": ffkit.Compose([ffkit.PadToLargest(), ffkit.RandomHorizontalFlip()])}, "not the last step"),
-        ({"mixing": ffkit.Mixing(mixup=0.2), "fields": {}}, "mixing would mix pictures with the padding of PadToLargest"),
+        ({"mixing": ffkit.Mixing(mixup=0.2), "fields": {}}, "mixing would blend the padding of PadToLargest"),
         ({"image": ffkit.Resize((8, 8)), "fields": {"other": ffkit.ImageField("image", ffkit.ImageOptions(PADDED))}}, "PadToLargest works only for the loader's picture"),
         ({"image": ffkit.Compose([ffkit.PadToLargest(multiple=0)])}, "PadToLargest multiple is 0; expected 1 to 1024"),
     ):
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
             _loader(data, **options)
-    with pytest.raises(ffkit.UnsupportedError, match="the picture has 72 x 45 pixels before PadToLargest, whose size is 64 x 64"):
+    with pytest.raises(ffkit.UnsupportedError, match="the picture has 72 x 45 pixels before PadToLargest, more than the PadToLargest size 64 x 64"):
         next(iter(_loader(data, image=ffkit.Compose([ffkit.Resize(48, max_size=72), ffkit.PadToLargest(64)]))))
 
 
@@ -180,7 +180,7 @@ def test_a_resize_of_grey_values_of_16_bits_is_said_once(tmp_path: pathlib.Path)
             said: list[str] = []
             for _ in ffkit.Loader(ffkit.Dataset(tmp_path / "data", "train"), 1, image=None, label_field=None, fields={"mask": field}, on_warning=said.append):
                 pass
-            assert len(said) == number and all("right for depths, wrong for ids of classes, which a MaskField keeps" in text for text in said)
+            assert len(said) == number and all("this is right for depths, but class ids need a MaskField" in text for text in said)
 
 
 def test_palettes_are_not_mixed(tmp_path: pathlib.Path) -> None:
@@ -195,7 +195,7 @@ def test_palettes_are_not_mixed(tmp_path: pathlib.Path) -> None:
             if not is_refused:
                 next(iter(loader))
                 continue
-            with pytest.raises(ffkit.UnsupportedError, match="record 0: .*a PNG with a palette, whose pixels are numbers"):
+            with pytest.raises(ffkit.UnsupportedError, match="record 0: .*this PNG has a palette, as masks have"):
                 next(iter(loader))
         # As the loader's picture, or beside it, it is one.
         further = {"again": ffkit.PictureField("mask")}
@@ -213,7 +213,7 @@ def test_colours_of_16_bits_have_no_grey(tmp_path: pathlib.Path) -> None:
         writer.write({"image": _colour_png_of_16_bits()})
     data = ffkit.Dataset(tmp_path / "data", "train")
     options = {"mean": 0.5, "std": 0.5, "channels": 1}
-    with pytest.raises(ffkit.UnsupportedError, match="record 0: .* a picture of 16 bits in colours, whose values have no grey"):
+    with pytest.raises(ffkit.UnsupportedError, match="record 0: .* the picture has 16-bit colours, which ffkit does not convert to grey"):
         next(iter(ffkit.Loader(data, 1, image=ffkit.ImageOptions(ffkit.Resize((4, 4)), **options), label_field=None)))
     batch = next(iter(ffkit.Loader(data, 1, image=ffkit.ImageOptions(ffkit.Resize((4, 4)), dtype="u8", channels=1), label_field=None)))
     assert batch["image"].shape == (1, 1, 4, 4)
@@ -233,7 +233,7 @@ def test_grey_mixes_as_colours_do(data: ffkit.Dataset) -> None:
 
 
 def test_grey_needs_one_mean(data: ffkit.Dataset) -> None:
-    with pytest.raises(ffkit.InvalidArgumentError, match="one channel has one mean and one std"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="mean or std differ between channels"):
         _loader(data, image=ffkit.ImageOptions(ffkit.Resize((24, 24)), channels=1))
     with pytest.raises(ffkit.InvalidArgumentError, match="image output channels is 2; expected 1, grey, or 3"):
         _loader(data, image=ffkit.ImageOptions(ffkit.Resize((24, 24)), channels=2))

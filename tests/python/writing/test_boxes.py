@@ -129,8 +129,8 @@ def test_forms_of_data_yaml(tmp_path, data):
         ("train: images/train\n", "has no 'names' of classes"),
         (DATA + "nc: 4\n", "line 5: 'nc' is 4, but 'names' has 3 classes"),
         ("train: images/train\nnames: *x\n", "line 2: begins with '*': anchors"),
-        ("train: images/train\nnames: {0: a, 2: b}\n", "whose numbers are 0 to 1"),
-        ("train: images/train\nnames: [a, [b]]\n", "a list in a list"),
+        ("train: images/train\nnames: {0: a, 2: b}\n", "each number from 0 to 1"),
+        ("train: images/train\nnames: [a, [b]]\n", "a list inside a list"),
         ("train: images/train\nnames: [a, b\n", "lacks ']'"),
         ("names: [a]\ntrain: pictures\n", "there is no such folder or list"),
         ("just a text\n", "has no ':' after it"),
@@ -223,7 +223,7 @@ def test_masks_and_bad_items_of_voc(tmp_path):
     reasons = report(tmp_path / "dst")
     assert len(reasons) == 4 and sum(names[0] + ".xml: object" in reason for reason in reasons) == 3
     text(root / f"Annotations/{names[1]}.xml", "<annotation><object></annotation>")
-    with pytest.raises(ffkit.Error, match="closes <object> by </annotation>"):
+    with pytest.raises(ffkit.Error, match="closes <object> with </annotation>"):
         ffkit.convert.voc(root, tmp_path / "strict")
     assert len(records(tmp_path / "skipped", "train")) == 3 if ffkit.convert.voc(root, tmp_path / "skipped", bad_samples="skip") else False
     (root / f"Annotations/{names[1]}.xml").unlink()
@@ -270,8 +270,8 @@ def test_turned_pictures(tmp_path):
 
 def test_folder_names_both(tmp_path):
     root = yolo_set(tmp_path / "yolo")
-    with pytest.raises(ffkit.Error, match="it looks like YOLO: ffconvert yolo SRC DST converts it"):
+    with pytest.raises(ffkit.Error, match="this looks like YOLO: use ffconvert yolo SRC DST"):
         ffkit.convert.folder(root, tmp_path / "dst")
     voc_set(tmp_path / "VOC2012", random.Random(2))
-    with pytest.raises(ffkit.Error, match="it looks like Pascal VOC: ffconvert voc SRC DST converts it"):
+    with pytest.raises(ffkit.Error, match="this looks like Pascal VOC: use ffconvert voc SRC DST"):
         ffkit.convert.folder(tmp_path / "VOC2012", tmp_path / "dst")

@@ -42,20 +42,20 @@ def test_a_path_and_ids_are_the_same_choice_and_that_of_ffconvert(tmp_path, note
         summary = convert.demo(tmp_path / name, only=only, **options)
         assert summary.num_records == 2 and files_of(tmp_path / name) == files_of(tmp_path / "a"), name
     assert sorted(ids_of(tmp_path / "a")) == sorted(wanted)
-    assert "'val' has none of them, and is left out" in "\n".join(notes)
+    assert "'val' has none of these ids, so is left out" in "\n".join(notes)
     command = ["demo", tmp_path / "f", "--images", "40", "--val-images", "5", "--classes", "2", "--only", tmp_path / "ids.txt"]
     done = subprocess.run([os.environ["FFKIT_FFCONVERT"], *map(str, command)], check=True, capture_output=True, text=True)
-    assert f"note: {tmp_path}/ids.txt: taken are the samples with these ids: 2 of 40 of 'train'" in done.stderr + done.stdout
+    assert f"note: {tmp_path}/ids.txt: the samples with these ids are taken: 2 of 40 of 'train'" in done.stderr + done.stdout
     assert files_of(tmp_path / "f") == files_of(tmp_path / "a")
 
 
 def test_what_is_missing_is_a_warning_and_nothing_at_all_an_error(tmp_path):
-    with pytest.warns(UserWarning, match="warning: the ids given: 1 of 2 ids is that of no sample: 'nothing'"):
+    with pytest.warns(UserWarning, match="warning: the ids given: 1 of 2 ids belongs to no sample: 'nothing'"):
         convert.demo(tmp_path / "a", images=10, val_images=0, only=["class0000/00000000.jpg", "nothing"])
-    with pytest.raises(ffkit.InvalidArgumentError, match="the ids given: none of 2 ids is that of a sample: '3', '4'; an id of this source is 'class0000.*are these record numbers"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="the ids given: no sample has any of 2 ids: '3', '4', but an id of this source is 'class0000.*give ids, not record numbers"):
         convert.demo(tmp_path / "b", images=10, val_images=0, only=["3", "4"])
     for only in ([], (), ""):
-        with pytest.raises(ffkit.InvalidArgumentError, match="name at least one sample|only is empty"):
+        with pytest.raises(ffkit.InvalidArgumentError, match="give at least one id|only is empty"):
             convert.demo(tmp_path / "b", images=10, only=only)
     with pytest.raises(ffkit.NotFoundError, match="no-such-file"):
         convert.demo(tmp_path / "b", images=10, only=tmp_path / "no-such-file")
@@ -70,7 +70,7 @@ def test_a_source_of_python_is_read_for_its_ids(tmp_path, notes):
     options = {"order": "sequential", "on_note": notes.append}
     convert.from_source(source, tmp_path / "a", only=["#7 of train", "#150 of train"], **options)
     assert ids_of(tmp_path / "a") == ["#7 of train", "#150 of train"]
-    assert any("200 of 200 samples are read once before, for their ids" in note for note in notes)
+    assert any("200 of 200 samples are first read once to get their ids" in note for note in notes)
     assert source.num_reads >= 202
     estimate = convert.from_source(source, tmp_path / "b", only=["#7 of train"], dry_run=True, **options)
     assert estimate.num_records == 1 and not (tmp_path / "b").exists()
@@ -101,5 +101,5 @@ def test_data_sets_of_ffkit(tmp_path):
     with pytest.raises(ValueError, match="only.* is for reading FFRecord v1"):
         convert.v1(tmp_path / "a", tmp_path / "c", only=some, **options)
     convert.v1(tmp_path / "a", tmp_path / "c", **options)
-    with pytest.raises(ValueError, match="only: the records of this source have no ids.*'image', 'label'"):
+    with pytest.raises(ValueError, match="only: the records of this source have no field 'id'.*'image', 'label'"):
         convert.v1(tmp_path / "c", tmp_path / "d", only=some, **options)

@@ -17,7 +17,7 @@ CASES = {
     "train-images-idx3-ubyte": (idx, r"is an IDX file.*MNIST\(ROOT"),
     "train-images-idx3-ubyte.gz": (lambda path: path.write_bytes(gzip.compress(bytes(20))), r"is an IDX file.*MNIST\(ROOT"),
     "batches.meta": (lambda path: path.write_bytes(pickle.dumps({}, 2)), r"CIFAR10\(ROOT"),
-    "data_batch_1": (lambda path: path.write_bytes(pickle.dumps({b"data": [1]}, 2)), r"CIFAR-10 has them.*CIFAR10\(ROOT"),
+    "data_batch_1": (lambda path: path.write_bytes(pickle.dumps({b"data": [1]}, 2)), r"like those of CIFAR-10.*CIFAR10\(ROOT"),
     "rows.pkl": (lambda path: path.write_bytes(pickle.dumps([1, 2])), r"is a Python pickle.*pickle.load"),
     "x.mat": (lambda path: path.write_bytes(b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(100)), r"is a MAT file.*scipy.io.loadmat"),
     "x.bin.mat": (lambda path: path.write_bytes(b"MATLAB 7.3 MAT-file" + bytes(600)), r"7.3, which is HDF5.*from_hdf5"),
@@ -42,18 +42,18 @@ def test_what_it_is(name, tmp_path):
     for source, place in ((ffkit.convert.folder, "src"), (ffkit.convert.webdataset, "src"), (ffkit.convert.parquet, f"src/deep/raw/{name}"), (ffkit.convert.tfrecord, "src/deep/raw")):
         with pytest.raises(ffkit.Error, match=says) as caught:
             source(tmp_path / place, tmp_path / "dst")
-        assert "in Python, " in str(caught.value) and str(caught.value).endswith("converts it")
+        assert "in Python, use " in str(caught.value) and str(caught.value).endswith(")")
 
 
 OTHERS = {
-    "train-00000-of-00001.parquet": (b"PAR1" + bytes(20) + b"PAR1", r"is a parquet file: ffconvert parquet \S+\.parquet DST converts it"),
-    "data.arrow": (b"ARROW1" + bytes(20), r"is an Arrow file: ffconvert parquet \S+\.arrow DST converts it"),
-    "data.mdb": (bytes(100), r"is an LMDB file: ffconvert lmdb \S+/deep DST converts it"),
-    "shard.00000.mds": (bytes(100), r"is a shard of MosaicML Streaming: ffconvert mds \S+/deep DST converts it"),
-    "train.tfrecord": (bytes(100), r"is a TFRecord file: ffconvert tfrecord \S+/deep DST converts it"),
-    "train.rec": (bytes(100), r"is a RecordIO file: ffconvert recordio \S+/deep DST converts it"),
-    "train.beton": (bytes(100), r"is a file of FFCV: ffconvert beton \S+/deep DST converts it"),
-    "train.zip": (b"PK\x03\x04" + bytes(100), r"holds train.zip, which is a ZIP archive: unpack it; ffconvert webdataset converts WebDataset's tars$"),
+    "train-00000-of-00001.parquet": (b"PAR1" + bytes(20) + b"PAR1", r"is a parquet file: use ffconvert parquet \S+\.parquet DST"),
+    "data.arrow": (b"ARROW1" + bytes(20), r"is an Arrow file: use ffconvert parquet \S+\.arrow DST"),
+    "data.mdb": (bytes(100), r"is an LMDB file: use ffconvert lmdb \S+/deep DST"),
+    "shard.00000.mds": (bytes(100), r"is a shard of MosaicML Streaming: use ffconvert mds \S+/deep DST"),
+    "train.tfrecord": (bytes(100), r"is a TFRecord file: use ffconvert tfrecord \S+/deep DST"),
+    "train.rec": (bytes(100), r"is a RecordIO file: use ffconvert recordio \S+/deep DST"),
+    "train.beton": (bytes(100), r"is a file of FFCV: use ffconvert beton \S+/deep DST"),
+    "train.zip": (b"PK\x03\x04" + bytes(100), r"contains train.zip, which is a ZIP archive: unpack it, or convert tars of WebDataset with ffconvert webdataset$"),
     "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it;"),
     "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it;"),
 }

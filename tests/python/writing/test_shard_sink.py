@@ -106,18 +106,18 @@ def test_a_job_that_is_over(tmp_path):
     first.begin()
     old = pickle.loads(pickle.dumps(first))
     first.abort()
-    with pytest.raises(ffkit.Error, match=f"is not written by the job {first.job} now"):
+    with pytest.raises(ffkit.Error, match=f"is no longer written by the job {first.job}"):
         run(old, 0)
     old.abort()  # nothing is there
     first.begin()  # again, as another job
     assert first.job != old.job
-    with pytest.raises(ffkit.Error, match="is not written by the job"):
+    with pytest.raises(ffkit.Error, match="is no longer written by the job"):
         run(old, 0)
     old.abort()  # and not another's
     assert first.commit([run(first, 0)]).num_records == SAMPLES
-    with pytest.raises(ffkit.Error, match="already holds a split"):
+    with pytest.raises(ffkit.Error, match="already contains a split"):
         make_sink(tmp_path / "set").begin()
-    with pytest.raises(ValueError, match="the job has begun already"):
+    with pytest.raises(ValueError, match="the job has started already"):
         with make_sink(tmp_path / "twice") as sink:
             sink.begin()
 

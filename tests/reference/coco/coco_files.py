@@ -95,8 +95,8 @@ def files():
     yield "two annotations of one id", edited("annotations", 1, id=7), "two annotations have the id 7"
     yield "two pictures of one id", edited("images", 1, id=1), "picture 1 appears twice"
     yield "two categories of one id", edited("categories", 1, id=90), "category 90 appears twice"
-    yield "an unknown picture", edited("annotations", 1, image_id=5), "annotation 8 is of picture 5"
-    yield "an unknown category", edited("annotations", 1, category_id=5), "annotation 8 is of category 5"
+    yield "an unknown picture", edited("annotations", 1, image_id=5), "annotation 8 belongs to picture 5"
+    yield "an unknown category", edited("annotations", 1, category_id=5), "annotation 8 has category 5"
     yield "category 0", edited("categories", 1, id=0).replace('"category_id": 3', '"category_id": 0'), None
     yield "a category without name", edited("categories", 1, name=DROP), "category 3 has no 'name'"
     # Values.

@@ -258,7 +258,7 @@ TEST(Append, FinishesWhatWasKilledBetweenTwoManifests) {
   append_datasets(dir / "dst", {dir / "a"},
                   {.note = [&](const std::string& note) { notes.push_back(note); }});
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_THAT(notes[0], ::testing::HasSubstr("split 'train' are in the destination already"));
+  EXPECT_THAT(notes[0], ::testing::HasSubstr("split 'train' are already in the destination"));
   EXPECT_THAT(labels(dir / "dst", "train"), ElementsAre(0, 1, 2, 3, 10, 11, 12, 13));
   EXPECT_THAT(labels(dir / "dst", "val"), ElementsAre(110));
   EXPECT_ERROR(append_datasets(dir / "dst", {dir / "a"}, {}), invalid_argument);

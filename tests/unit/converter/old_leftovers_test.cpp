@@ -133,11 +133,11 @@ TEST_F(OldLeftovers, APartIsGoneOnWith) {
   EXPECT_THAT(
       sentence_of([&] { make("part", {.part = "1/2", .seed = 7, .resume = true}); }),
       AllOf(HasSubstr(
-                "has an unfinished conversion that differs in option seed ('0' then, '7' now), "),
-            HasSubstr("; give the source and the options that it was begun with, or run without "
+                "has an unfinished conversion that differs in option seed (was '0', now '7'), "),
+            HasSubstr("; give the source and the options that it was started with, or run without "
                       "resume = true to start over")));
   make("part", {.part = "1/2", .resume = true});
-  EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are there; going on")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are finished; continuing")));
   make("other", {.part = "2/2"});
   merge_datasets(dir_ / "merged", {dir_ / "part", dir_ / "other"}, {});
   expect_whole("merged", {});
@@ -155,7 +155,8 @@ TEST_F(OldLeftovers, GroupsAreGoneOnWith) {
   EXPECT_THAT(sentence_of([&] { Dataset::open(dir_ / "groups", "train"); }),
               HasSubstr("jsonl source groups --by-files 2 --shard-size 1M --quiet --resume"));
   make("groups", {.by_files = 2, .resume = true});
-  EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 groups of files are there; going on")));
+  EXPECT_THAT(notes_,
+              Contains(HasSubstr("train: 1 of 2 groups of files are finished; continuing")));
   expect_whole("groups", {.by_files = 2});
 }
 
@@ -175,7 +176,7 @@ TEST_F(OldLeftovers, PartsOfOnePlaceAreGoneOnWithAndMerged) {
   const ConvertSummary summary =
       make("shared", {.part = "2/2", .resume = true, .merge_when_complete = true});
   EXPECT_EQ(summary.merged.size(), 1U);
-  EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are there; going on")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are finished; continuing")));
   expect_whole("shared", {});
 }
 
@@ -237,8 +238,8 @@ TEST_F(OldSink, IsTakenUp) {
 TEST_F(OldSink, IsRemovedByAnotherJob) {
   EXPECT_THAT(
       sentence_of([&] { ShardSink::take_up(dir_ / "sink", "train", "another", options_); }),
-      HasSubstr("is not written by the job another now: that job has been finished or given up, or "
-                "another one has begun to write this split"));
+      HasSubstr("is no longer written by the job another: that job was finished or given up, or "
+                "another job has started to write this split"));
   SampleWriterOptions options = options_;
   options.note = [this](const std::string& note) { notes_.push_back(note); };
   ShardSink sink = ShardSink::begin(dir_ / "sink", "train", options);

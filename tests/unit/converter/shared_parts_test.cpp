@@ -93,7 +93,7 @@ TEST_F(SharedPartsTest, APartThatIsRunAgainChangesNothing) {
   const auto before = files_of(set_);
   EXPECT_TRUE(make(1, 2, /*resume=*/true).was_finished);
   EXPECT_TRUE(holds(before));
-  EXPECT_THAT(notes_, Contains(HasSubstr("part 1 of 2 has finished already")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("part 1 of 2 is already finished")));
   make(1, 2);  // starts over
   EXPECT_TRUE(holds(before));
   make(2, 2);

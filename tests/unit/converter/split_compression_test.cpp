@@ -138,8 +138,8 @@ TEST(SplitCompression, GoesWithoutADictionaryWhereNoneCanBeTrained) {
            .zstd_dictionary_bytes = 112 << 10,
            .note = [&](const std::string& note) { notes.push_back(note); }});
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("split 'train' is compressed without a dictionary: no zstd dictionary of "
-                          "114688 bytes can be trained on 3 records"),
+  EXPECT_NE(notes[0].find("split 'train' is compressed without a dictionary: cannot train a zstd "
+                          "dictionary of 114688 bytes on 3 records"),
             std::string::npos)
       << notes[0];
   const Dataset dataset = Dataset::open(dir / "out", "train");

@@ -201,7 +201,7 @@ TEST_F(StoreDestinationTest, WatchesTheClaimOfAnotherMachine) {
     const auto claimed = Destination::claim(address(), claim);
     ASSERT_EQ(notes.size(), 1U);
     EXPECT_THAT(notes[0], HasSubstr("process 12 on elsewhere"));
-    EXPECT_THAT(notes[0], HasSubstr("watching for 0.4 s whether it still does"));
+    EXPECT_THAT(notes[0], HasSubstr("waiting 0.4 s to see if it still writes"));
   }
   put("set/.ffkit-in-use-1", claim_of(far, "a"));
   StoreClaim::pace().patience = std::chrono::minutes(5);  // ends with the first beat

@@ -77,8 +77,8 @@ TEST(WriteV1, WritesImagesAndLabelsAsImageNetsPayload) {
     EXPECT_EQ(estimate.splits[i].num_shards, summary.splits[i].num_shards);
     EXPECT_EQ(estimate.splits[i].file_bytes, summary.splits[i].file_bytes);  // all were tried
   }
-  EXPECT_THAT(notes, ElementsAre("train: FFRecord v1 has no fields; left out: note",
-                                 "val: FFRecord v1 has no fields; left out: note"));
+  EXPECT_THAT(notes, ElementsAre("train: FFRecord v1 has no fields, so these are left out: note",
+                                 "val: FFRecord v1 has no fields, so these are left out: note"));
   EXPECT_FALSE(fs::exists(dir / "v1" / kUnfinishedMarker));
   EXPECT_THAT(list_splits(dir / "v1"), ElementsAre("train", "val"));
   const Dataset v1 = Dataset::open(dir / "v1", "train");

@@ -235,7 +235,7 @@ TEST(HostileRecord, FieldThatEndsBehindItsRecordIsRefused) {
     std::vector<std::byte> bytes;
     EXPECT_ERROR(reader.read_field(0, 0, bytes), corrupt, .record = 0, .subject = sample);
     ASSERT_TRUE(reader.verify_record(0)) << excess;
-    EXPECT_THAT(reader.verify_record(0)->message, HasSubstr("of a record of 16 bytes"));
+    EXPECT_THAT(reader.verify_record(0)->message, HasSubstr("but the record has 16 bytes"));
   }
 }
 

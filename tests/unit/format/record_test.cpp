@@ -140,8 +140,10 @@ TEST(Schema, DifferenceNamesTheField) {
   Schema other = image_classification_schema();
   EXPECT_EQ(image_classification_schema().difference(other), "");
   other.fields[1].dtype = DType::u16;
-  EXPECT_EQ(image_classification_schema().difference(other),
-            "field 1 is 'label' scalar i64 with column against 'label' scalar u16 with column");
+  EXPECT_EQ(
+      image_classification_schema().difference(other),
+      "field 1 is 'label' scalar i64 with column in one and 'label' scalar u16 with column in the "
+      "other");
   EXPECT_ERROR(other.require("lable"), not_found, .subject = field);
 }
 

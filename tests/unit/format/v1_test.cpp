@@ -172,7 +172,7 @@ TEST(V1, OldFilesWithoutChecksumsAreReadWithAWarning) {
   EXPECT_EQ(ShardReader(dir / "old.ffr").locate(0).checksum_type, Checksum::none);
   const Dataset dataset = Dataset::open(dir / "old.ffr");
   ASSERT_EQ(dataset.warnings().size(), 1U);
-  EXPECT_THAT(dataset.warnings()[0], HasSubstr("old.ffr has no checksum over its header"));
+  EXPECT_THAT(dataset.warnings()[0], HasSubstr("old.ffr has no checksum of its header"));
 }
 
 TEST(V1, MixedPayloadsAreRawAndVersionsDoNotMix) {

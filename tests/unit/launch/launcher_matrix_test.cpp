@@ -136,7 +136,7 @@ void expect_matrix(const std::array<const char*, std::size(kLaunchers)>& expecte
         try {
           place = entrance.place(environment_of(variables));
         } catch (const Error& error) {
-          EXPECT_TRUE(std::string_view(error.what()).starts_with("two launchers say different"))
+          EXPECT_TRUE(std::string_view(error.what()).starts_with("the variables of two launchers"))
               << entrance.name << ", " << inner.name << " in " << kLaunchers[row].name << ": "
               << error.what();
           place = "x";

@@ -276,8 +276,8 @@ TEST(LoaderStatistics, SaysWhatTheLoaderWaitsFor) {
   of_small.read_seconds = 1;
   of_small.reads_in_flight = 0.1;
   EXPECT_EQ(of_small.verdict(),
-            "overhead-bound: 0.1 reads in flight; 2 threads at 20 %: what each batch costs "
-            "besides, at 1 batches/s; larger batches need less of it");
+            "overhead-bound: 0.1 reads in flight; 2 threads at 20 %: each batch has fixed "
+            "costs, at 1 batches/s; use larger batches");
   EXPECT_EQ(LoaderStatistics().verdict(), "no batch has been taken yet");
 }
 

@@ -58,7 +58,7 @@ TEST_F(LoaderStateTest, AStateOfBeforeWarnsOfCropsThatMirrorNothing) {
     EXPECT_EQ(state.to_text(), text);
     loader.restore(state);
     return std::ranges::count_if(warnings, [](const std::string& one) {
-      return one.find("give them flip_probability=0.5") != std::string::npos;
+      return one.find("give the crops flip_probability=0.5") != std::string::npos;
     });
   };
   LoaderOptions options = make_options();

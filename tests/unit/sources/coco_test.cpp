@@ -204,7 +204,7 @@ TEST_F(CocoTest, LeavesOutArraysOfDifferentShapes) {
                     {"id": 3, "image_id": 1, "bbox": [0, 0, 1, 1], "keypoints": [1, 2, 2], "area": 3}]})");
   const auto source = open_coco(dir_.path());
   EXPECT_EQ(source->schema().index_of("keypoints"), -1);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints' is left out: its arrays are of")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'keypoints' is left out: its arrays have d")));
   const Schema schema = source->schema();
   const auto record = record_of(*source, 0, 0);
   EXPECT_THAT(values_of<float>(RecordView(schema, record).tensor(schema.require("area"))),
@@ -237,7 +237,7 @@ TEST_F(CocoTest, ReportsPicturesOfAnotherSize) {
   std::vector<SampleProblem> problems;
   (void)record_of(*source, 0, 0, &problems);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_EQ(problems[0].reason, "is 16 x 16 pixels, but 17 x 16 by its annotations");
+  EXPECT_EQ(problems[0].reason, "is 16 x 16 pixels, but 17 x 16 according to its annotations");
 }
 
 // A phone's picture of 24 x 16 that is shown as 16 x 24, and annotated so.
@@ -274,7 +274,7 @@ TEST_F(CocoTest, CountsMissingPicturesBeforeAnythingIsWritten) {
   const auto source = open(kInstances, {.allow_missing = true});
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_EQ(source->describe(0, 0), (dir_ / "train2017/sub/a.jpg").string());
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("are not there: b.jpg; left out")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("are missing: b.jpg; they are left")));
 }
 
 TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
@@ -337,7 +337,8 @@ TEST_F(CocoTest, TakesTheLastOfMembersThatAreThereTwice) {
   json.insert(1, R"("images": [{"id": 9, "file_name": "none.jpg"}], "categories": 7,)");
   const auto source = open(json);
   EXPECT_EQ(source->splits()[0].num_samples, 2);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("'images' is there 2 times; the last one")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("'images' appears 2 times; ffkit uses the last one")));
   const Schema schema = source->schema();
   const auto record = record_of(*source, 0, 0);
   EXPECT_EQ(values_of<float>(RecordView(schema, record).tensor(schema.require("boxes")))[0], 1);
@@ -398,7 +399,7 @@ TEST_F(CocoTest, FindsAnnotationsBesideThePictures) {
   EXPECT_EQ(source->splits()[0].name, "train");
   EXPECT_EQ(source->splits()[1].name, "val");
   EXPECT_THAT(source->notes(), Contains(HasSubstr("'valid' is taken as the split 'val'")));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("its folder has the name of no split")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("its folder's name is not a split")));
   EXPECT_EQ(open_coco(dir_ / "export/valid")->splits()[0].name, "val");
   EXPECT_EQ(open_coco(dir_ / "export/notes")->splits()[0].name, "train");
   std::filesystem::copy(dir_ / "export/valid", dir_ / "export/val");

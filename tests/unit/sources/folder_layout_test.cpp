@@ -85,8 +85,8 @@ TEST(FolderLayout, SaysThatASplitAloneBecomesTrain) {
   write_pictures(dir, {"train/cat/1.jpg", "train/dog/1.jpg", "valid/cat/2.jpg", "valid/dog/1.jpg"});
   EXPECT_THAT(open_image_folder(dir / "train")->notes(), ElementsAre());
   EXPECT_THAT(open_image_folder(dir / "valid")->notes(),
-              ElementsAre(HasSubstr("its pictures become the split 'train'; give the folder above "
-                                    "for a split 'val'")));
+              ElementsAre(HasSubstr("its pictures become the split 'train'; for a split 'val', "
+                                    "give the folder above")));
 }
 
 TEST(FolderLayout, FoldersThatAreNamedAreSplits) {
@@ -151,7 +151,7 @@ TEST(FolderLayout, PicturesOfAFlatTestHaveNoLabels) {
   const auto source = open_image_folder(dir.path());
   EXPECT_THAT(all_samples(*source),
               ElementsAre("test/2.jpg -1", "train/cat/1.jpg 0", "train/dog/1.jpg 1"));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("test: its pictures are in no class folders")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("test: its pictures are not in class folders")));
 }
 
 TEST(FolderLayout, ReadsTinyImagenetAsPublished) {

@@ -37,7 +37,7 @@ TEST(ImageFolder, ReadsSplitsAndClasses) {
                                                       "dog/b.jpg 2", "dog/more/c.jpg 2"));
   EXPECT_THAT(folder_samples(*source, 1), ElementsAre("dog/z.jpg 2"));
   EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("val: no pictures of 2 of the 3 classes: 'cat', 'cow'")));
+              ElementsAre(HasSubstr("val: has no picture of 2 of the 3 classes: 'cat', 'cow'")));
 }
 
 TEST(ImageFolder, TakesClassesWithoutSplitsAsTraining) {

@@ -139,7 +139,7 @@ TEST(ImageNet, KnowsTheClassesWithoutADevkit) {
   EXPECT_THAT(source->notes()[0], HasSubstr(": train (archive); 1000 classes from ffkit's table"));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("will have no 'val'")));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("pictures of 2 of the 1000 classes; labels are "
-                                                  "positions among all of them")));
+                                                  "numbers in the full list")));
 }
 
 TEST(ImageNet, RefusesAFolderThatIsNoClass) {

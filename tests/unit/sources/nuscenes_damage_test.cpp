@@ -41,7 +41,7 @@ TEST_F(NuScenesDamage, KeyframesWithoutAnyFileAreLeftOut) {
     if (entry.path().string().find(gone) != std::string::npos) fs::remove(entry.path());
   }
   const auto source = open({.allow_partial = true});
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 keyframes have no file at all")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 keyframes have no files")));
   const Dataset keyframes = converted({.allow_partial = true}, "mini_train");
   ASSERT_EQ(keyframes.num_records(), 2);
   std::vector<std::byte> bytes;
@@ -79,7 +79,7 @@ TEST_F(NuScenesDamage, SweepsAndMapsThatAreNotThereHaveNoRecord) {
   EXPECT_EQ(num_sweeps(), before - 1);
   fs::remove(root() / "maps/m.png");
   EXPECT_THAT(open({.allow_partial = true})->notes(),
-              Contains(::testing::StartsWith("1 of the 1 map masks are not there")));
+              Contains(::testing::StartsWith("1 of the 1 map masks are missing")));
 }
 
 TEST_F(NuScenesDamage, FilesOfPointsAreChecked) {
@@ -170,7 +170,7 @@ TEST_F(NuScenesDamage, MapsThatAreNoWholePngAreNamed) {
     write_bytes(root() / "maps/m.png", bytes);
     EXPECT_ERROR(open(), corrupt, .path = root() / "maps/m.png");
     EXPECT_THAT(open({.allow_partial = true})->notes(),
-                Contains(HasSubstr("1 of the 1 map masks are not complete PNG files; left out")));
+                Contains(HasSubstr("1 of the 1 map masks are damaged and are left out")));
   }
 }
 

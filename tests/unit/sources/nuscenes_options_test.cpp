@@ -103,7 +103,7 @@ TEST_F(NuScenesChoice, CanBusMessagesGoToTheKeyframeThatFollows) {
   for (const char* empty : {"", "[]", " [\n]\n"}) {
     write_bytes(root() / "can_bus/scene-0103_pose.json", empty);
     EXPECT_THAT(open()->notes(),
-                Contains("1 files of CAN bus messages hold none; taken as missing"));
+                Contains("1 files of CAN bus messages are empty and count as missing"));
     converted({}, "mini_val").read(0, bytes);
     EXPECT_TRUE(
         RecordView(others.schema(), bytes).is_null(others.schema().require("can_bus/pose")));
@@ -172,7 +172,7 @@ TEST_F(NuScenesChoice, OtherScenesAreLeftOut) {
   const auto source = open();
   EXPECT_EQ(source->splits()[0].name, "mini_train");
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("1 of the 2 scenes are of no split of v1.0-mini")));
+              Contains(HasSubstr("1 of the 2 scenes belong to no converted split of v1.0-mini")));
   edit("scene", [](json& rows) { rows[0]["name"] = "scene-0002"; });
   EXPECT_ERROR(open(), invalid_argument);
 }
@@ -190,7 +190,7 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   EXPECT_THAT(source->notes(), Contains(HasSubstr("the tables have 1 of the 2 scenes of my_val")));
   const auto one = open({.splits = {"my_val"}});
   EXPECT_EQ(one->splits().front().name, "my_val");
-  EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes are of no split")));
+  EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes belong to no converted split")));
   EXPECT_ERROR(open({.splits = {"val"}}), invalid_argument);
   // A scene that is named twice is taken once, as by the devkit.
   write_file(table("splits"), R"({"my_train": ["mine-1", "mine-1"]})");
@@ -198,7 +198,7 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   // Under a name that the devkit has a list of: said. Another version: as the devkit, which takes
   // any folder.
   write_file(table("splits"), R"({"train": ["mine-1"]})");
-  EXPECT_THAT(open()->notes(), Contains(HasSubstr("the devkit has a list of its own")));
+  EXPECT_THAT(open()->notes(), Contains(HasSubstr("the devkit has its own list")));
   std::filesystem::rename(root() / "v1.0-mini", root() / "v1.0-mine");
   EXPECT_EQ(open()->splits().front().name, "train");
   EXPECT_EQ(open({.version = "v1.0-mine"})->splits().front().name, "train");
@@ -265,7 +265,8 @@ TEST_F(NuScenesChoice, NamesPartsThatAreNotConverted) {
     EXPECT_THAT(open()->notes(), Contains(HasSubstr(std::string(part) + ": ")));
   }
   fs::create_directories(root() / "panoptic");
-  EXPECT_THAT(open()->notes(), Contains(HasSubstr("panoptic: labels of points, whose table")));
+  EXPECT_THAT(open()->notes(),
+              Contains(HasSubstr("panoptic: is not converted: it contains labels of points")));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST_F(PersonsTest, MuCoTakesTheNearestAndThoseFarFromOthers) {
   EXPECT_EQ(number<int64_t>(*source, 1, p::kAnnotationId), 3);
   EXPECT_THAT(
       source->notes(),
-      Contains("train: 2 persons taken; left out: 1 another person is too near, 1 the box is "
-               "too small or outside of the picture, 1 the depth is out of range"));
+      Contains("train: 2 persons are used; left out: 1 (another person is too near), 1 (the box is "
+               "too small or outside of the picture), 1 (the depth is out of range)"));
   EXPECT_EQ(source->facts(0).at("left out: another person is too near"), "1");
   EXPECT_THAT(numbers<double>(*source, 1, p::kRootCamera), ElementsAre(2000, 0, 4000));
   EXPECT_THAT(numbers<double>(*source, 1, p::kRootImage), ElementsAre(6.5, 7, 4000));
@@ -196,7 +196,7 @@ TEST_F(PersonsTest, Human36mTurnsTheWorldsJoints) {
   EXPECT_THAT(numbers<double>(*source, 0, p::kRootCamera), ElementsAre(11, 22, 1000));
   EXPECT_THAT(numbers<double>(*source, 0, p::kRootImage),
               ElementsAre(double{11.0F / 1000 * 10 + 8}, double{22.0F / 1000 * 20 + 7}, 1000));
-  EXPECT_THAT(source->notes(), Contains("test: 2 persons taken; left out: 2 another frame"));
+  EXPECT_THAT(source->notes(), Contains("test: 2 persons are used; left out: 2 (another frame)"));
   const auto first = open("human36m", {.protocol = 1, .frame_step = 3});
   EXPECT_EQ(first->splits()[0].num_samples, 12);
   EXPECT_EQ(first->splits()[1].num_samples, 2);

@@ -171,7 +171,7 @@ TEST(WebDataset, TakesEveryKindOfMember) {
   EXPECT_THAT(field_names(*source),
               ElementsAre("image", "seg/image", "bin", "depth/npy", "json", "txt", "id"));
   EXPECT_EQ(source->splits()[0].name, "train");
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 members of no sample")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 members without a sample")));
   const Schema schema = source->schema();
   const auto record = record_of(*source, 0, 0);
   const RecordView view(schema, record);
@@ -205,7 +205,7 @@ TEST(WebDataset, TakesFoldersAsSplits) {
   ASSERT_EQ(source->splits().size(), 2U);
   EXPECT_EQ(source->splits()[0].num_samples, 2);
   EXPECT_EQ(source->splits()[1].name, "unseen");
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("have the same key, 'a'")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("have the same key, such as 'a'")));
   write_file(dir / "0.tar", tar);
   EXPECT_ERROR(open_webdataset(dir.path()), invalid_argument);
 }

@@ -83,8 +83,8 @@ TEST(GoodCheckpoint, IsOneWhoseWeightsGaveAFiniteLoss) {
   good.written(second, 20);
   EXPECT_EQ(good.path(), first);
   EXPECT_EQ(good.put_aside(), "; " + second.string() +
-                                  ", whose weights give no number, is renamed to *.not-finite; the "
-                                  "last good checkpoint is " +
+                                  " is renamed to *.not-finite, because its weights give no "
+                                  "finite loss; the last good checkpoint is " +
                                   first.string());
   EXPECT_FALSE(fs::exists(second));
   EXPECT_TRUE(fs::exists(folder / "b.not-finite"));
@@ -107,7 +107,7 @@ TEST(GoodCheckpoint, DoesNotRenameWhatTheRunGoesOnFrom) {
   GoodCheckpoint good;
   EXPECT_EQ(good.put_aside(), "");
   good.resumed(first, 10);
-  EXPECT_NE(good.put_aside().find("it was the first step after " + first.string()),
+  EXPECT_NE(good.put_aside().find("this was the first step after " + first.string()),
             std::string::npos);
   EXPECT_TRUE(fs::exists(first));
   good.proven(10);

@@ -46,7 +46,7 @@ class BevFormerTask final : public Task {
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = bevformer(stored).arch;
     if (other == own().arch) return {};
-    return fmt::format("is of arch {}, but {} was asked for", other, own().arch);
+    return fmt::format("has the arch {}, but {} was asked for", other, own().arch);
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t epoch) override;
@@ -124,7 +124,7 @@ nuscenes::Windows BevFormerTask::windows(int64_t epoch) {
     throw dataset_error(
         keyframes.path(), ErrorCode::invalid_argument,
         "no keyframe has an object of the ten classes in the range of the BEV; convert "
-        "a set with annotations");
+        "a data set with annotations");
   }
   return all.select(chosen);
 }
@@ -133,7 +133,7 @@ std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
   nuscenes::Windows drawn = windows(epoch);
   if (drawn.num_windows() < options().global_batch_size) {
     throw dataset_error(train_->keyframes.path(), ErrorCode::invalid_argument,
-                        "the split has {} keyframes to train on, fewer than one step of {}; give a "
+                        "the split has {} keyframes to train on, but one step needs {}; give a "
                         "smaller {}",
                         drawn.num_windows(), options().global_batch_size,
                         option_name("batch_size"));
@@ -155,8 +155,9 @@ std::vector<std::string> BevFormerTask::notes() const {
                                               with_commas(std::ssize(kept_->num_boxes)))};
   if (!own().class_balanced) return out;
   const nuscenes::ClassBalance balance = nuscenes::class_balanced(*kept_, options().seed, 0);
-  out.push_back(fmt::format("class-balanced: {} keyframes an epoch; of each class before and after",
-                            with_commas(std::ssize(balance.keyframes))));
+  out.push_back(
+      fmt::format("class-balanced: {} keyframes in an epoch; with each class, before and after",
+                  with_commas(std::ssize(balance.keyframes))));
   for (size_t i = 0; i < nuscenes::kClasses.size(); ++i) {
     out.push_back(fmt::format("  {:<20} {:>8} {:>8}", nuscenes::kClasses[i],
                               with_commas(balance.num_before[i]),
@@ -169,10 +170,9 @@ std::unique_ptr<BatchSource> BevFormerTask::validation_batches() {
   val_ = open_keyframes(options(), own().val_split);
   // Said before a training begins; an evaluation may write results without a metric.
   if (train_ && !nuscenes::has_annotations(val_->keyframes)) {
-    throw dataset_error(
-        val_->keyframes.path(), ErrorCode::invalid_argument,
-        "has no annotations to validate against, as the test split; give another {}",
-        option_name("val_split"));
+    throw dataset_error(val_->keyframes.path(), ErrorCode::invalid_argument,
+                        "has no annotations for a validation, like the test split; give another {}",
+                        option_name("val_split"));
   }
   val_share_ = share_of_scenes(val_->keyframes, setting().place.rank, setting().place.world_size);
   if (val_share_.empty()) return std::make_unique<RepeatedBatch>(DeviceBatch{}, 0);

@@ -28,13 +28,13 @@ void add_split_options(OptionTable& t, ClassificationOptions& o) {
   t.add("train-split", o.train_split, "Split to train on")
       .set_stored(o.train_split != ClassificationOptions().train_split)
       .require(!o.train_split.empty(), "the name of a split");
-  t.add("val-split", o.val_split, "Split to validate")
+  t.add("val-split", o.val_split, "Split for validation")
       .set_stored(o.val_split != ClassificationOptions().val_split)
       .require(!o.val_split.empty(), "the name of a split");
   t.add("val-share", o.val_share,
-        "Validates this share of the training split instead of --val-split, and does not train on "
-        "it. The ids decide which records it has, so pictures that are added later do not change "
-        "it for the others; 0: off")
+        "Uses this share of the training split for validation instead of --val-split, and does not "
+        "train on it. The ids of the records decide, so pictures that are added later do not move "
+        "other records; 0: off")
       .set_stored(o.val_share != 0)
       .set_of_data()
       .set_yields_to({"val-split"})
@@ -96,18 +96,18 @@ uint64_t hash_of(std::string_view text) {
 Dataset side_of(const Dataset& split, double share, bool is_held) {
   const std::optional<std::vector<std::string>> ids = record_ids(split);
   if (!ids) {
-    throw dataset_error(
-        split.path(), ErrorCode::invalid_argument,
-        "has no column 'id' of texts, by which records are held out for validation");
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "has no column 'id' with texts, which chooses the records for validation");
   }
   std::vector<int64_t> chosen;
   for (size_t i = 0; i < ids->size(); ++i) {
     if (is_held_out((*ids)[i], share) == is_held) chosen.push_back(i);
   }
   if (chosen.empty() || chosen.size() == ids->size()) {
-    throw dataset_error(split.path(), ErrorCode::invalid_argument,
-                        "a share of {} holds {} of its {} records out; give another share", share,
-                        is_held == chosen.empty() ? "none" : "all", ids->size());
+    throw dataset_error(
+        split.path(), ErrorCode::invalid_argument,
+        "a share of {} chooses {} of its {} records for validation; give another share", share,
+        is_held == chosen.empty() ? "none" : "all", ids->size());
   }
   return split.subset(chosen);
 }
@@ -172,8 +172,8 @@ void require_memory_for(const Dataset& dataset, int64_t record, int64_t label,
   if (wanted <= usable) return;
   throw dataset_error(
       dataset.path(), ErrorCode::invalid_argument,
-      "record {} has the label {}: the head for so many classes takes {:.1f} GB, and this process "
-      "may use {:.1f} GB; convert the data set again with labels that count from 0",
+      "record {} has the label {}: a head for that number of classes needs {:.1f} GB, but this "
+      "process may use {:.1f} GB; convert the data set again with labels that count from 0",
       dataset.index_in_split(record), label, wanted * 1e-9, usable * 1e-9);
 }
 
@@ -216,8 +216,8 @@ Dataset open_val(const TrainOptions& options) {
     message.erase(0, prefix.size());
     throw Error(
         ErrorCode::not_found,
-        fmt::format("{}; {} validates another one, {} a tenth of the training split", message,
-                    option_set("val_split", "NAME"), option_set("val_share", "0.1")),
+        fmt::format("{}; give {} for another split, or {} for a tenth of the training split",
+                    message, option_set("val_split", "NAME"), option_set("val_share", "0.1")),
         error.context());
   }
 }
@@ -237,8 +237,8 @@ Dataset open_val(const TrainOptions& options, const std::vector<std::string>& cl
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
     throw dataset_error(val.path(), ErrorCode::invalid_argument,
-                        "its {} classes are not the {} that the model is trained for ({}); convert "
-                        "both splits from the same source",
+                        "its {} classes differ from the {} classes of the model ({}); convert both "
+                        "splits from the same source",
                         own.size(), classes.size(), class_difference(own, classes));
   }
   return val;
@@ -257,8 +257,8 @@ std::optional<Dataset> open_to_predict(const TrainOptions& options) {
     if (!has_wanted && splits.size() > 1) {
       throw dataset_error(
           data, ErrorCode::invalid_argument,
-          "there is no split '{}'; the data set has {}; choose the one to predict with {}", wanted,
-          fmt::join(splits, ", "), option_name("val_split"));
+          "there is no split '{}' (the data set has {}); choose the split to predict with {}",
+          wanted, fmt::join(splits, ", "), option_name("val_split"));
     }
     split = has_wanted || splits.empty() ? wanted : splits.front();
   }

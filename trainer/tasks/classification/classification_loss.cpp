@@ -52,7 +52,7 @@ std::string read_text(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
     throw error_at(file, ErrorCode::not_found,
-                   "there is no such file of class weights; balanced needs none");
+                   "this file of class weights does not exist; give another file, or balanced");
   }
   return read_user_text(file);
 }
@@ -89,7 +89,7 @@ Weighted read_lines(const std::string& file, const std::string& text) {
     const bool is_number = space != std::string::npos && end_of_name != std::string::npos &&
                            std::from_chars(line.data() + space + 1, last, weight).ptr == last;
     if (!is_number)
-      refuse_file(file, fmt::format("line {} is not a class with a weight after it", number));
+      refuse_file(file, fmt::format("line {} is not a class followed by a weight", number));
     out.emplace_back(line.substr(0, end_of_name + 1), weight);
   }
   return out;
@@ -128,19 +128,19 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
     // Products with them and their sums stay numbers of 32 bits.
     if (value != 0 && !(value >= 1e-12 && value <= 1e12))
       refuse_file(choice,
-                  fmt::format("the weight of the class '{}' is {}, but must be 0 or 1e-12 to 1e12",
+                  fmt::format("the weight of the class '{}' is {}, but must be 0, or 1e-12 to 1e12",
                               printable(name), value));
     is_there[found] = true;
     weight[found] = static_cast<float>(value);
   }
   const auto missing = std::ranges::find(is_there, false);
   if (missing != is_there.end())
-    refuse_file(choice, fmt::format("has no weight of the class '{}'",
+    refuse_file(choice, fmt::format("has no weight for the class '{}'",
                                     printable(classes[missing - is_there.begin()])));
-  if (out.sum().item<double>() == 0) refuse_file(choice, "gives no class a weight");
+  if (out.sum().item<double>() == 0) refuse_file(choice, "gives all classes the weight 0");
   const auto counts = [weight](int64_t label) { return weight[label] > 0; };
   if (!labels.empty() && std::ranges::none_of(labels, counts))
-    refuse_file(choice, "gives no class a weight that the data set has records of");
+    refuse_file(choice, "gives all classes with records in the data set the weight 0");
   return out;
 }
 

@@ -46,7 +46,8 @@ std::vector<std::string> parse_classes(const TaskFacts& facts) {
   try {
     return nlohmann::json::parse(facts.at(kClasses)).get<std::vector<std::string>>();
   } catch (const std::exception&) {
-    throw Error(ErrorCode::corrupt, "its part 'classes' is incomplete; it was changed by hand");
+    throw Error(ErrorCode::corrupt,
+                "its part 'classes' is incomplete; the file was changed by hand");
   }
 }
 
@@ -176,11 +177,11 @@ class ClassificationTask final : public Task {
   void set_facts(const TaskFacts& facts) override { classes_ = parse_classes(facts); }
   std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const override {
     if (classification(stored).arch != own().arch)
-      return fmt::format("is of arch {}, but {} was asked for", classification(stored).arch,
+      return fmt::format("has the arch {}, but {} was asked for", classification(stored).arch,
                          own().arch);
     const std::vector<std::string> stored_classes = parse_classes(facts);
     if (stored_classes != classes_)
-      return fmt::format("its {} classes are not the {} of the data set {}: {}",
+      return fmt::format("its {} classes differ from the {} of the data set {}: {}",
                          stored_classes.size(), classes_.size(), options().data.string(),
                          class_difference(stored_classes, classes_));
     return {};
@@ -222,7 +223,7 @@ class ClassificationTask final : public Task {
     if (!train_) return {};
     std::vector<std::string> notes = mixture_notes(options(), *train_, val_ ? &*val_ : nullptr);
     if (own().val_share > 0 && val_) {
-      notes.push_back(fmt::format("{}: {} records are validated and {} trained on",
+      notes.push_back(fmt::format("{}: {} records are for validation, {} for training",
                                   train_->path().string(), val_->num_records(),
                                   train_->num_records()));
     }
@@ -302,7 +303,7 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
   if (!val_) {
     PictureFiles files = list_pictures(data);
     if (files.names.empty()) {
-      throw error_at(data, ErrorCode::not_found, "holds neither a data set nor pictures{}",
+      throw error_at(data, ErrorCode::not_found, "contains neither a data set nor pictures{}",
                      files.left_out().empty() ? "" : "; " + files.left_out());
     }
     if (!files.left_out().empty() && setting().place.rank == 0) {
@@ -317,8 +318,7 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
   if (!has_labels || (!own.empty() && own != classes_)) {
     if (has_labels && setting().place.rank == 0) {
       warn_on_stderr(fmt::format(
-          "{}: its {} classes are not the {} of the model ({}), so its labels are "
-          "not looked at",
+          "{}: its {} classes differ from the {} of the model ({}), so its labels are ignored",
           val_->path().string(), own.size(), num_classes(), class_difference(own, classes_)));
     }
     loader.label_field.clear();
@@ -342,7 +342,7 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
     classes_ = parse_classes(described);
     const std::string here = prepared_pictures(own());
     if (here != described.at(kPictures)) {
-      warn_on_stderr(fmt::format("{}: its pictures were prepared as {}, and here as {}",
+      warn_on_stderr(fmt::format("{}: its pictures were prepared as {}, but here as {}",
                                  file.string(), described.at(kPictures), here));
     }
   }
@@ -355,8 +355,8 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
   }
   if (!classes_.empty() && std::ssize(classes_) != classes) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "its {} classes are not the {} of the data set {}: {}", classes, classes_.size(),
-                   options().data.string(), class_difference({}, classes_));
+                   "its {} classes differ from the {} of the data set {}: {}", classes,
+                   classes_.size(), options().data.string(), class_difference({}, classes_));
   }
   if (classes_.empty()) {
     for (int64_t i = 0; i < classes; ++i) classes_.push_back(std::to_string(i));

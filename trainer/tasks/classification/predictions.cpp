@@ -215,8 +215,7 @@ std::string confusion_table(const ConfusionMatrix& matrix, size_t most) {
             ? ""
             : fmt::format("{} ({} times)", printable(matrix.classes[f.taken_for]), f.num_taken));
   }
-  if (num_left_out > 0)
-    out += fmt::format("{} classes that are better are left out\n", num_left_out);
+  if (num_left_out > 0) out += fmt::format("{} better classes are left out\n", num_left_out);
   return out;
 }
 

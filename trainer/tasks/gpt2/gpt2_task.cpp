@@ -173,14 +173,14 @@ std::string Gpt2Task::misfit(const TrainOptions& stored, const TaskFacts& facts)
   const Gpt2Facts other = Gpt2Facts::of(facts);
   const Gpt2Config theirs = configured_network(gpt2(stored), other.vocabulary);
   for (const auto& [name, other_size, own_size] : gpt2_differences(theirs, config_)) {
-    return fmt::format("is of a network of {} {}, but one of {} was asked for", other_size, name,
+    return fmt::format("belongs to a network with {} {}, but {} were asked for", other_size, name,
                        own_size);
   }
   if (config_.norm_epsilon != theirs.norm_epsilon) {
-    return fmt::format("is of a network with a layer_norm_epsilon of {}, but {} was asked for",
+    return fmt::format("belongs to a network with a layer_norm_epsilon of {}, but {} was asked for",
                        theirs.norm_epsilon, config_.norm_epsilon);
   }
-  if (other.tokenizer != facts_.tokenizer) return "its run had data of another tokenizer";
+  if (other.tokenizer != facts_.tokenizer) return "its run had data from another tokenizer";
   return {};
 }
 
@@ -191,7 +191,7 @@ TaskFacts Gpt2Task::facts_of_weights(const std::vector<NamedTensor>& weights,
   const auto embedding = std::ranges::find(named, "transformer.wte.weight", &NamedTensor::name);
   if (embedding == named.end() || embedding->tensor.dim() != 2) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "has no tensor 'wte.weight'; it is of no GPT-2");
+                   "has no tensor 'wte.weight'; it does not belong to a GPT-2");
   }
   facts_ = {.vocabulary = embedding->tensor.size(0)};
   check_gpt2_config(file, configured_network(own(), facts_.vocabulary));
@@ -205,12 +205,12 @@ std::unique_ptr<BatchSource> Gpt2Task::validation_batches() {
   const Gpt2Facts theirs = Gpt2Facts::of_data(options(), split);
   if (theirs.vocabulary > config_.vocabulary) {
     throw dataset_error(split.path(), ErrorCode::invalid_argument,
-                        "its tokens are 0 to {}, but the network knows {}", theirs.vocabulary - 1,
-                        config_.vocabulary);
+                        "its tokens are 0 to {}, but the network has {} tokens",
+                        theirs.vocabulary - 1, config_.vocabulary);
   }
   if (!facts_.tokenizer.empty() && theirs.tokenizer != facts_.tokenizer) {
     throw dataset_error(split.path(), ErrorCode::invalid_argument,
-                        "its tokens are those of another tokenizer");
+                        "its tokens come from another tokenizer");
   }
   return std::make_unique<TokenSource>(
       split, token_loader_options(options(), setting().place, /*is_training=*/false),
@@ -309,7 +309,7 @@ void Gpt2Task::check_mesh() const {
   const int64_t data = own().data_parallel, found = setting().place.world_size;
   if (data != 0 && data != found) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} x {} x {} are {} processes, but {} were started; start as many",
+                   "{0} x {1} x {2} need {3} processes, but {4} were started; start {3}",
                    option_set("data_parallel", std::to_string(data)),
                    option_set("pipeline_parallel", std::to_string(pipeline)),
                    option_set("tensor_parallel", std::to_string(tensor)), data * pipeline * tensor,
@@ -323,7 +323,7 @@ void Gpt2Task::check_mesh() const {
 
 std::vector<std::string> Gpt2Task::notes() const {
   std::vector<std::string> out = {fmt::format(
-      "GPT-2 of {} parameters: {:.3g} GFLOP a token in training, context {}",
+      "GPT-2 of {} parameters: {:.3g} GFLOP per token in training, context {}",
       config_.num_parameters(), config_.training_flops_per_token(configured_context(own())) / 1e9,
       configured_context(own()))};
   add_weight_notes(out);
@@ -346,16 +346,16 @@ void Gpt2Task::add_weight_notes(std::vector<std::string>& notes) const {
   const std::string& dropouts = source.config->dropouts;
   if (source.config->dropout != config_.dropout || !dropouts.empty()) {
     notes.push_back(fmt::format(
-        "{}: its network drops {}, this run {} everywhere, according to --dropout",
+        "{}: its network has the dropout {}, but this run uses {} everywhere (--dropout)",
         weights.string(), dropouts.empty() ? fmt::format("{}", source.config->dropout) : dropouts,
         config_.dropout));
   }
   const int64_t known = source.config->vocabulary, wanted = config_.vocabulary;
   if (own().resize_vocabulary && known != wanted) {
     notes.push_back(fmt::format(
-        "{}: its network knows {} tokens, this one {}: {}", weights.string(), known, wanted,
-        known < wanted ? "the rows of new ones begin as the mean of the others"
-                       : "the rows beyond are left out"));
+        "{}: its network has {} tokens, but this one has {}: {}", weights.string(), known, wanted,
+        known < wanted ? "the rows of new tokens start as the mean of the other rows"
+                       : "the rows of the other tokens are left out"));
   }
 }
 
@@ -366,7 +366,7 @@ std::vector<std::string> Gpt2Task::end_notes() {
   if (time[1].item<double>() == 0) return {};
   return {
       fmt::format("the stages of the pipeline waited {:.1f} % of forward and backward passes, "
-                  "computed: {:.1f} %",
+                  "expected {:.1f} %",
                   100 * time[0].item<double>() / time[1].item<double>(),
                   100 * bubble_share(own().pipeline_parallel, own().micro_batches))};
 }
@@ -397,7 +397,7 @@ void register_gpt2_task(TaskRegistry& registry) {
        .best = "loss",
        .is_lower_better = true,
        .facts = Gpt2Facts::names(),
-       .predicted_by = "ffgenerate --model RUN --prompt TEXT continues texts with its weights",
+       .predicted_by = "to continue texts, run ffgenerate --model RUN --prompt TEXT",
        .misfit = gpt2_misfit,
        .make = [](TaskSetting setting) { return std::make_unique<Gpt2Task>(std::move(setting)); },
        .mesh =

@@ -199,7 +199,7 @@ class RootNetEvaluation final : public Evaluation {
     }
     if (result.metrics.empty()) {
       result.no_metrics =
-          fmt::format("{} has no person whose depth is known", split_.path().string());
+          fmt::format("{} has no person with a known depth", split_.path().string());
     }
     return result;
   }
@@ -264,7 +264,7 @@ class RootNetTask final : public Task {
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = rootnet(stored).arch;
     if (other == own().arch) return {};
-    return fmt::format("is of arch {}, but {} was asked for", other, own().arch);
+    return fmt::format("has the arch {}, but {} was asked for", other, own().arch);
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t /*epoch*/) override {
@@ -329,7 +329,7 @@ std::unique_ptr<BatchSource> RootNetTask::validation_batches() {
     const std::vector<int64_t> depths = val_->int_column(pose::person::kHasDepth);
     if (std::ranges::find(depths, 1) == depths.end()) {
       throw dataset_error(val_->path(), ErrorCode::invalid_argument,
-                          "has no person whose depth is known to validate against; give another {}",
+                          "has no person with a known depth for a validation; give another {}",
                           option_name("val_split"));
     }
   }

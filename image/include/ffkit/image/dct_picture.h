@@ -64,9 +64,9 @@ inline constexpr auto kNames<DctRefusal> = enum_names<DctRefusal>(
                     {DctRefusal::restart_markers, "with restart markers"},
                     {DctRefusal::no_tables, "without Huffman tables"},
                     {DctRefusal::irregular_header, "with an irregular header"},
-                    {DctRefusal::unused_bytes, "with more in its scan than its pixels take"},
+                    {DctRefusal::unused_bytes, "with more bytes in its scan than its pixels need"},
                     {DctRefusal::damaged, "damaged or cut"},
-                    {DctRefusal::not_exact, "not made again to the byte"},
+                    {DctRefusal::not_exact, "not restorable byte for byte"},
                     {DctRefusal::too_large, "too large"}});
 
 // Replaces the content of `out` by the dct code of `jpeg`, a whole file. Returns nothing, or the

@@ -38,7 +38,7 @@ inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   }
   const auto [count, height, width, channels] = batch.shape();
   if (i < 0 || i >= count) {
-    throw Error(ErrorCode::invalid_argument, "the batch has no picture of this number");
+    throw Error(ErrorCode::invalid_argument, "the batch has no picture with this number");
   }
   auto* pixels = static_cast<uint8_t*>(batch.images()) +
                  i * height * width * channels * static_cast<int64_t>(size_of(batch.dtype()));

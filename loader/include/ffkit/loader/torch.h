@@ -36,7 +36,7 @@ inline at::ScalarType scalar_type(DType dtype) {
                                        at::kHalf,   at::kBFloat16, at::kFloat,  at::kDouble};
   const auto number = static_cast<size_t>(dtype);
   if (number < std::size(kTypes)) return kTypes[number];
-  throw Error(ErrorCode::unsupported, "libtorch has no such dtype");
+  throw Error(ErrorCode::unsupported, "libtorch does not have this dtype");
 }
 
 // Slabs that are tensors. The arrays of a batch are views of its slab's storage, and the slab goes

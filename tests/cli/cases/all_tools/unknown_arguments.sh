@@ -1,14 +1,14 @@
 # Options and commands that there are not: which one, and which are meant.
 run 2 "$FFINSPECT" inf data
-one_line_err "ffinspect has no command 'inf'; the nearest are info, "
+one_line_err "ffinspect has no command 'inf'; the nearest names are info, "
 run 2 "$FFINSPECT" ls data --spilt val
-one_line_err "ffinspect ls has no option '--spilt'; the nearest are --split, "
+one_line_err "ffinspect ls has no option '--spilt'; the nearest names are --split, "
 run 2 "$FFINSPECT" ls data more
 one_line_err "'more' is one argument too many for ffinspect ls"
 run 2 "$FFCONVERT" folder source new --shard-sise=1M
-one_line_err "ffconvert folder has no option '--shard-sise'; the nearest are --shard-size, "
+one_line_err "ffconvert folder has no option '--shard-sise'; the nearest names are --shard-size, "
 run 2 "$FFCONVERT" imagnet source new
-one_line_err "ffconvert has no command 'imagnet'; the nearest are imagenet, "
+one_line_err "ffconvert has no command 'imagnet'; the nearest names are imagenet, "
 run 2 "$FFCONVERT"
 one_line_err 'the first argument must be one of imagenet, folder, '
 # Names of earlier versions, and of the field.
@@ -17,16 +17,16 @@ one_line_err "ffconvert folder has no option '--threads'; it is --num-threads no
 run 2 "$FFCONVERT" folder source new --order shuffled
 one_line_err "--order is 'shuffled', which is --order shuffle now"
 run 2 "$FFCONVERT" folder source new --workers 2
-one_line_err "ffconvert folder has no option '--workers'; use instead --num-threads"
+one_line_err "ffconvert folder has no option '--workers'; use --num-threads instead"
 run 2 "$FFCONVERT" folder source new --overwrite
-one_line_err "ffconvert folder has no option '--overwrite'; nothing is overwritten; remove DST first, "
+one_line_err "ffconvert folder has no option '--overwrite'; remove DST first, "
 printf 'threads = 2\n' >old.toml
 run 2 "$FFCONVERT" folder source new --config old.toml
-one_line_err "old.toml: line 1: 'threads' is not an option for a file; it is num-threads now"
+one_line_err "old.toml: line 1: 'threads' cannot be set in a file; it is num-threads now"
 run 2 "$FFCONVERT" wds source new
-one_line_err "ffconvert has no command 'wds'; use instead webdataset"
+one_line_err "ffconvert has no command 'wds'; use webdataset instead"
 run 2 "$FFINSPECT" show data
-one_line_err "ffinspect has no command 'show'; use instead view"
+one_line_err "ffinspect has no command 'show'; use view instead"
 # Values of another kind.
 run 2 "$FFCONVERT" folder source new --max-resolution 400px
 one_line_err "--max-resolution is '400px'; it must be a whole number"
@@ -43,7 +43,7 @@ one_line_err "is not a data set: .*'ffconvert folder .*my-pictures DST'"
 # What other programs call otherwise.
 if [ -n "${FFTRAIN:-}" ]; then
   run 2 "$FFTRAIN" --data data --model resnet18
-  one_line_err "fftrain has no option '--model'; use instead --arch; see fftrain --help"
+  one_line_err "fftrain has no option '--model'; use --arch instead; see fftrain --help"
   run 2 "$FFTRAIN" --data data --workers=4
-  one_line_err "fftrain has no option '--workers'; use instead --num-threads"
+  one_line_err "fftrain has no option '--workers'; use --num-threads instead"
 fi

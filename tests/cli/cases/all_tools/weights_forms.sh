@@ -44,7 +44,7 @@ for form in old.pth wrapped.pth no_crc.pth deflated.pth shards shards/pytorch_mo
   rm new.safetensors
 done
 run 0 "$FFTRAIN" --export ema.pth --output new.safetensors
-out "^ema.pth: the tensors of 'model' are taken; there are 'model_ema' as well \(--weights-key\)$"
+out "^ema.pth: the tensors of 'model' are used; the file also has 'model_ema' \(--weights-key\)$"
 check cmp new.safetensors plain.safetensors
 run 0 "$FFTRAIN" --export ema.pth --weights-key model_ema --output ema.safetensors
 no_out
@@ -55,9 +55,9 @@ bad() { # REGEX ARGUMENTS...
   one_line_err "^ff[a-z]*: error: .*$1"
   check ! grep -q damaged .stderr
 }
-bad "ema.pth: has no tensors of the name 'none', which --weights-key asks for" "$FFTRAIN" --export ema.pth --weights-key none --output x.pth
+bad "ema.pth: has no tensors with the prefix 'none' of --weights-key" "$FFTRAIN" --export ema.pth --weights-key none --output x.pth
 bad 'script.pt: is a TorchScript program' "$FFTRAIN" --export script.pt --output x.pth
-bad 'is one of the files of weights in shards; give shards/pytorch_model.bin.index.json' "$FFTRAIN" --export shards/pytorch_model-00001-of-00003.bin --output x.pth
+bad 'has only a part of the weights; give the index shards/pytorch_model.bin.index.json' "$FFTRAIN" --export shards/pytorch_model-00001-of-00003.bin --output x.pth
 printf 'version https://git-lfs.github.com/spec/v1\n' >lfs.safetensors
 bad 'lfs.safetensors: is a Git LFS pointer, not weights; download the file itself with git lfs pull' "$FFTRAIN" --export lfs.safetensors --output x.pth
 check test ! -e x.pth
@@ -74,7 +74,7 @@ run 0 "$FFTRAIN" "${options[@]}" --evaluate timm.pth.tar --weights-key state_dic
 check ! cmp -s .stdout expected
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr 0.01 --pretrained headless.pth
 out '^headless.pth: it has no head; the head of 3 classes gets new random weights$'
-bad '--weights-key model chooses in a file of weights, and there is none; give --pretrained' "$FFTRAIN" "${options[@]}" --epochs 1 --weights-key model
+bad '--weights-key model needs a file of weights; give --pretrained' "$FFTRAIN" "${options[@]}" --epochs 1 --weights-key model
 
 # GPT-2.
 for folder in whole tied wrapped; do
@@ -82,4 +82,4 @@ for folder in whole tied wrapped; do
   [ $folder = whole ] && cp .stdout text
   check cmp .stdout text
 done
-bad "has no tensors of the name 'x'" "$FFGENERATE" --model whole --tokenizer bytes --weights-key x
+bad "has no tensors with the prefix 'x'" "$FFGENERATE" --model whole --tokenizer bytes --weights-key x

@@ -60,13 +60,13 @@ bad() { # REGEX TEXT OF THE FILE
   no_out
   check test ! -e dst
 }
-bad "bad.toml: line 3: 'shard_size' is not an option for a file; the nearest are shard-size, .*" '# x\nseed = 1\nshard_size = 5M'
-bad "bad.toml: line 2: 'quiet' is not an option for a file; .*" '\nquiet = true'
-bad "bad.toml: line 3: 'demo.seed' is not an option for a file; .*" 'seed = 2\n[demo]\nseed = 1'
+bad "bad.toml: line 3: 'shard_size' cannot be set in a file; the nearest names are shard-size, .*" '# x\nseed = 1\nshard_size = 5M'
+bad "bad.toml: line 2: 'quiet' cannot be set in a file; .*" '\nquiet = true'
+bad "bad.toml: line 3: 'demo.seed' cannot be set in a file; .*" 'seed = 2\n[demo]\nseed = 1'
 bad "bad.toml: line 1: 'seed' has 2 values, but takes 1" 'seed = 2\nseed = 3'
 bad "bad.toml: line 3: 'seed' appears twice" 'seed = 2\nimages = 3\nseed = 3'
 bad "bad.toml: line 1: 'classes' has 2 values, but takes 1" 'classes = [2, 3]'
-bad '.*is not text: it holds a zero byte' 'seed = \0'
+bad '.*is not text: it contains a zero byte' 'seed = \0'
 # As on the command line.
 for pair in 'num-threads x' 'seed -1' 'classes 1' 'order random' 'shard-size 5parsec' 'frames 3'; do
   run 2 "$FFCONVERT" demo dst --"${pair% *}" "${pair#* }"

@@ -65,12 +65,12 @@ check cmp whole/report.jsonl parts/report.jsonl
 kill_when killed/train/shard-00000.ffr "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --num-threads 1
 if [ -e killed/.ffkit-unfinished ]; then
   run 1 "$FFCONVERT" folder --classes classes.txt src killed --shard-size 1M --quiet --resume
-  one_line_err "differs in option store \('dct' then, none now\)"
+  one_line_err "differs in option store \(was 'dct', now none\)"
 fi
 run 0 "$FFCONVERT" folder --classes classes.txt src killed "${again[@]}" --resume
 check diff -r whole killed
 run 0 "$FFCONVERT" folder --classes classes.txt src killed --shard-size 1M --store dct --resume
-err 'killed: is finished already'
+err 'killed: is already finished'
 err '^5 pictures have no dct code'
 
 # Sources that take pictures as they are.

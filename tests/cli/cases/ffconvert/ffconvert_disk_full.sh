@@ -1,6 +1,6 @@
 # A file larger than allowed: write(2) fails with EFBIG.
 run 1 bash -c 'ulimit -f 64; exec "$FFCONVERT" demo dst --images 2000 --size 64 --quiet'
-one_line_err 'EFBIG.*; what was written has been removed: raise the limit .* or give a smaller --shard-size'
+one_line_err 'EFBIG.*; the files written so far were removed: raise the limit .* or give a smaller --shard-size'
 check test ! -e dst
 
 mkdir small
@@ -25,11 +25,11 @@ rm -r small/dst
 
 # Noticed before anything is written.
 run 1 "$FFCONVERT" demo small/dst --images 20000 --size 64
-one_line_err 'the disk is too small: [0-9]+ MB are needed and 1[0-9] MB are free'
+one_line_err 'the disk is too small: [0-9]+ MB are needed, but only 1[0-9] MB are free'
 check test -z "$(ls -A small)"
 mkdir -p src/train/cat
 head -c 30000000 /dev/zero >src/train/cat/1.jpg
 echo cat >classes.txt  # one class alone is an error otherwise
 run 1 "$FFCONVERT" folder --classes classes.txt src small/dst --quiet
-one_line_err 'the disk is too small: [0-9]+ MB are needed and 1[0-9] MB are free'
+one_line_err 'the disk is too small: [0-9]+ MB are needed, but only 1[0-9] MB are free'
 check test -z "$(ls -A small)"

@@ -16,7 +16,7 @@ check cmp <("$FFINSPECT" cat as_it_is 0 --field image) src/train/cat/0000.jpg
 run 0 "$FFCONVERT" folder --classes classes.txt src ignored --order sequential --exif ignore --quiet
 check cmp as_it_is/train/shard-00000.ffr ignored/train/shard-00000.ffr
 run 0 "$FFCONVERT" folder --classes classes.txt src upright --order sequential --exif apply
-err '^1 pictures were repaired, or kept with what is wrong with them: see upright/report.jsonl$'
+err '^1 pictures were repaired, or kept although they are damaged: see upright/report.jsonl$'
 check grep -Eq '"source":".*cat/0000.jpg","reason":"has the EXIF orientation 6","action":"turned upright and re-encoded as JPEG"' upright/report.jsonl
 check cmp <("$FFINSPECT" cat upright 1 --field image) src/train/cat/0001.jpg
 run 0 "$FFCONVERT" folder --classes classes.txt src upright --order sequential --exif apply --resume

@@ -1,7 +1,7 @@
 mkdir dst
 echo precious >dst/thesis.txt
 run 1 "$FFCONVERT" demo dst --images 10
-one_line_err '^ffconvert: error: .*dst: the folder is not empty; give a new or an empty one$'
+one_line_err '^ffconvert: error: .*dst: the folder is not empty; give a new or an empty folder$'
 check test "$(ls -A dst)" = thesis.txt
 
 echo precious >file
@@ -11,7 +11,7 @@ check grep -q precious file
 
 run 0 "$FFCONVERT" demo data --images 10 --val-images 0 --quiet
 run 1 "$FFCONVERT" demo data --images 10
-one_line_err "already holds a data set \(split 'train'\)"
+one_line_err "already contains a data set \(split 'train'\)"
 run 0 "$FFINSPECT" verify data
 
 mkdir empty

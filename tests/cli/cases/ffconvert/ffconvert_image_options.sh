@@ -44,17 +44,17 @@ open(sys.argv[2], "wb").write(data)
 PYTHON
 for options in "" "--max-resolution 400" "--store raw"; do
   run 1 bash -c 'ulimit -v 2000000; "$@"' bash "$FFCONVERT" folder --classes classes.txt huge dst $options
-  one_line_err 'huge/train/cat/claims.jpg: the picture claims 65500 x 65500 pixels, more than the 178956970'
+  one_line_err 'huge/train/cat/claims.jpg: the header says that the picture has 65500 x 65500 pixels, but ffkit decodes at most 178956970'
 done
 
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --store raw --fix-odd
-one_line_err '--fix-odd has nothing to do with --store raw'
+one_line_err '--fix-odd has no effect with --store raw'
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --max-resolution 400 --short-side 256
-one_line_err 'give only one of the two'
+one_line_err 'cannot be combined; give only one of them'
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --raw-share 0.5
-one_line_err '--raw-share serves only --store smart'
+one_line_err '--raw-share works only with --store smart'
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --jpeg-quality 80
-one_line_err '--jpeg-quality serves only pictures that are re-encoded as JPEG'
+one_line_err '--jpeg-quality works only for pictures that are re-encoded as JPEG'
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --max-resolution 400 --jpeg-quality 0
 one_line_err '--jpeg-quality is 0; it must be 1 .. 100'
 run 2 "$FFCONVERT" folder --classes classes.txt src dst --store png

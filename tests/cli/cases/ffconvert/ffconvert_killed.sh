@@ -16,7 +16,7 @@ run 1 "$FFINSPECT" info dst
 err '^ffinspect: error: '
 echo mine >dst/notes.txt
 run 1 "$FFCONVERT" demo dst --images 10
-one_line_err "also something else: 'notes.txt'"
+one_line_err "and other files, such as 'notes.txt'"
 check test -e dst/train/shard-00000.ffr
 rm dst/notes.txt
 run 0 "$FFCONVERT" demo dst --images 10 --val-images 0

@@ -18,8 +18,8 @@ run 0 "$FFINSPECT" verify all
 check diff <(ids all --split train) <(ids part2 --split train; ids part1 --split train; ids part3 --split train)
 check test ! all/train/shard-00002.ffr -ef part3/train/shard-00000.ffr
 run 1 "$FFCONVERT" append all part3
-err 'note: part3: the shards of split .val. are in the destination already and left out$'
-err '^ffconvert: error: all: holds all shards of the sources already$'
+err 'note: part3: the shards of split .val. are already in the destination and left out$'
+err '^ffconvert: error: all: already contains all shards of the sources$'
 
 run 0 "$FFCONVERT" merge moved part1 part3 --move
 check test ! -e part1
@@ -37,12 +37,12 @@ run 1 "$FFCONVERT" merge x part2 ./part2/
 one_line_err 'is given twice'
 cp -r part2 copy
 run 1 "$FFCONVERT" merge x part2 copy
-one_line_err "copy: 1 of its 1 shards of split 'train' are those of .*part2: their records would be in the result twice$"
+one_line_err "copy: 1 of its 1 shards of split 'train' are also in .*part2: their records would be in the result twice$"
 run 1 "$FFCONVERT" merge all part2
-one_line_err "all: already holds a data set"
+one_line_err "all: already contains a data set"
 run 0 "$FFCONVERT" v1 part2 v1 --quiet
 run 1 "$FFCONVERT" merge x part2 v1
-one_line_err "v1: split 'train' is of FFRecord v1, whose files cannot be joined"
+one_line_err "v1: split 'train' has FFRecord v1 files, which cannot be joined"
 run 1 "$FFCONVERT" append nowhere part2
 one_line_err '^ffconvert: error: nowhere: '
 check test ! -e x

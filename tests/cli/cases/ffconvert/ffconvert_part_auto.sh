@@ -19,12 +19,12 @@ part 0 'note: part 2 of 4, by PMI_RANK' PMI_RANK=1 PMI_SIZE=4
 part 0 'note: part 2 of 4, by RANK' RANK=1 WORLD_SIZE=4
 part 0 'note: part 1 of 1, by SLURM_ARRAY_TASK_ID' $(array 5 5 5 1 1)
 part 2 'has 3 tasks from 1 to 7 with gaps.*--array=1-3, or give the part as --part i/n' $(array 3 1 7 1 3)
-part 2 'by SLURM_PROCID this is process 2 of 4, by RANK process 1 of 4' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0 RANK=1 WORLD_SIZE=4
+part 2 'SLURM_PROCID says process 2 of 4, but RANK says process 1 of 4' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0 RANK=1 WORLD_SIZE=4
 part 2 'PMIX_RANK is 0, but no variable says how many' PMIX_RANK=0
-part 2 "one process of Slurm's job 7; put srun before the command" SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4
-part 2 'start it by srun, mpirun, torchrun or in a job array of Slurm, or give the part as --part i/n' A=B
+part 2 "It runs in Slurm's job 7; put srun before the command" SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4
+part 2 'start it with srun, mpirun, torchrun or a job array of Slurm, or give the part as --part i/n' A=B
 run 2 "$FFCONVERT" demo none $options --merge-when-complete
-err 'there are no parts to merge without --part; give it, as i/n or as auto'
+err 'there are no parts to merge without --part; give it as i/n or auto'
 
 # Four tasks at the same time, one destination: what one process makes.
 run 0 "$FFCONVERT" demo whole $options --quiet
@@ -37,7 +37,7 @@ check diff -r whole set
 run 0 alone $(array 2 0 3 1 4) "$FFCONVERT" demo set $options --part auto --merge-when-complete --resume
 err 'is finished already'
 run 1 alone $(array 2 0 3 1 4) "$FFCONVERT" demo set $options --part auto --merge-when-complete
-err 'already holds a data set'
+err 'already contains a data set'
 
 # One task is missing: its part is named, its own command makes it, and merge joins by hand what was
 # made without --merge-when-complete.
@@ -45,7 +45,7 @@ for task in 0 2; do run 0 alone $(array $task 0 2 1 3) "$FFCONVERT" demo by-hand
 run 1 "$FFINSPECT" verify by-hand
 err 'finish it with: ffconvert merge'
 run 1 "$FFCONVERT" merge by-hand
-err 'only 2 of 3 parts are there; make the missing ones, first --part 2/3'
+err 'only 2 of 3 parts exist; make the missing parts, first --part 2/3'
 run 0 "$FFCONVERT" demo by-hand $options --part 2/3
 run 0 "$FFCONVERT" merge by-hand
 check diff -r whole by-hand
@@ -53,6 +53,6 @@ check diff -r whole by-hand
 # A task that was submitted alone is not the whole.
 run 0 alone $(array 0 0 2 1 3) "$FFCONVERT" demo again $options --part auto --merge-when-complete
 run 1 alone $(array 2 2 2 1 1) "$FFCONVERT" demo again $options --part auto --merge-when-complete
-err 'again holds parts of a conversion, such as .part-1-of-3, but by SLURM_ARRAY_TASK_ID this is process 1 of 1.*give the number of the part, as --part i/3'
+err 'again contains parts of a conversion, such as .part-1-of-3, but SLURM_ARRAY_TASK_ID says process 1 of 1.*give the number of the part (--part i/3)'
 check grep -q -- '--part 1/3' again/.part-1-of-3/.ffkit-unfinished
 check ! grep -q -- '--part auto' again/.part-1-of-3/.ffkit-unfinished

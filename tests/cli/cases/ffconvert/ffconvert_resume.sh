@@ -11,17 +11,17 @@ for mode in direct gather; do
   run 1 convert dst --resume --seed 5
   one_line_err 'has an unfinished conversion that differs in'
   run 0 convert dst --resume
-  err 'note: dst: train: [0-9]* of [0-9]* shards are there; going on'
+  err 'note: dst: train: [0-9]* of [0-9]* shards are finished; continuing'
   check test "$before" = "$(stat -c %i dst/train/shard-00000.ffr)"
   run 0 convert undisturbed --quiet
   check diff -r dst undisturbed
   # There is nothing left to do.
   run 0 convert dst --resume
-  err 'note: dst: is finished already: .* nothing was written$'
+  err 'note: dst: is already finished: .* nothing was written$'
   run 1 convert dst --resume --seed 5
-  one_line_err "already holds a data set of a conversion that differs in option seed \('0' then, '5' now\)"
+  one_line_err "already contains a data set from a conversion that differs in option seed \(was '0', now '5'\)"
   run 1 convert dst
-  one_line_err 'already holds a data set'
+  one_line_err 'already contains a data set'
   check diff -r dst undisturbed
   rm -r dst undisturbed
 done
@@ -35,7 +35,7 @@ check test ! -e dst
 run 0 "$FFCONVERT" merge dst part-3 part-1 part-2
 check diff -r dst whole
 run 2 convert x --part 4/3
-err 'must be i/n'
+err 'expected i/n'
 run 1 convert x --part 1/1000
 one_line_err 'part 1/1000 has nothing to do'
 

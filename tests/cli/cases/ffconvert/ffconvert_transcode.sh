@@ -58,9 +58,9 @@ kill_when killed/train/shard-00000.ffr "$FFCONVERT" transcode plain killed --sto
 run 0 "$FFCONVERT" transcode plain killed --store dct --resume --quiet
 check diff -r dct killed
 run 0 "$FFCONVERT" transcode plain dct --store dct --resume
-err 'dct: is finished already: '
+err 'dct: is already finished: '
 run 1 "$FFCONVERT" transcode plain dct --store jpeg --resume
-one_line_err "already holds a data set of a conversion that differs in option store"
+one_line_err "already contains a data set from a conversion that differs in option store"
 
 # All splits of a nuScenes set, each with fields of its own.
 run 0 "$MAKE_NUSCENES_ROOT" root
@@ -79,7 +79,7 @@ done
 
 # Bad input.
 run 1 "$FFCONVERT" transcode plain back --store dct
-one_line_err "^ffconvert: error: back: already holds a data set \(split 'train'\); remove it or give another folder$"
+one_line_err "^ffconvert: error: back: already contains a data set \(split 'train'\); remove it or give another folder$"
 mkdir empty
 run 1 "$FFCONVERT" transcode empty dst --store dct
 one_line_err '^ffconvert: error: empty: is not a data set: '
@@ -87,7 +87,7 @@ run 1 "$FFCONVERT" transcode nowhere dst --store dct
 one_line_err '^ffconvert: error: nowhere: '
 run 0 "$FFCONVERT" v1 plain v1 --quiet
 run 1 "$FFCONVERT" transcode v1 dst --store dct
-one_line_err "^ffconvert: error: v1/train.ffr: is FFRecord v1; make a data set of it with 'ffconvert v1' first$"
+one_line_err "^ffconvert: error: v1/train.ffr: is a file of FFRecord v1; convert it with 'ffconvert v1' first$"
 run 0 "$FFCONVERT" folder src part --shard-size 1M --part 1/2 --quiet
 run 1 "$FFCONVERT" transcode part dst --store dct
 one_line_err "part/train: is a part of a conversion; join all parts with 'ffconvert merge' first$"

@@ -12,7 +12,7 @@ check cmp <("$FFINSPECT" cat plain 7 --field image) <("$FFINSPECT" cat one 7 --f
 check grep -q '"zstd_dictionary_bytes": "4096"' one/train/manifest.json
 
 run 2 "$FFCONVERT" demo dst --zstd-dictionary 4K
-one_line_err 'a zstd dictionary serves only compressed records; give a zstd level as well; see ffconvert demo --help$'
+one_line_err 'a zstd dictionary works only with compressed records; also give a zstd level; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo dst --zstd 23
 one_line_err '--zstd is 23; it must be -7 .. 22'
 run 2 "$FFCONVERT" demo dst --zstd 3 --zstd-dictionary 100
@@ -21,7 +21,7 @@ check test ! -e dst
 
 # Splits without enough to train on, such as nuScenes' maps, go without.
 run 0 "$FFCONVERT" demo dst --images 4 --val-images 0 --zstd 3 --zstd-dictionary 112K
-err "note: split 'train' is compressed without a dictionary: no zstd dictionary of 114688 bytes can be trained on 4 records"
+err "note: split 'train' is compressed without a dictionary: cannot train a zstd dictionary of 114688 bytes on 4 records"
 run 0 "$FFINSPECT" verify dst
 run 0 "$MAKE_NUSCENES_ROOT" src
 run 0 "$FFCONVERT" nuscenes src scenes --zstd 3 --zstd-dictionary 4K --quiet

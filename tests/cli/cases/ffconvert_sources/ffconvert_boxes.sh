@@ -10,10 +10,10 @@ printf 'path: .\ntrain: images/train\nval: images/val\ntest: images/test\nnames:
 
 run 0 "$FFCONVERT" yolo src dst --segmentation instances
 no_out
-err "note: .*data.yaml: its 'test' .*images/test is not there; left out$"
-err 'note: .*images/train: 2 of 3 pictures have no file of labels, or an empty one, and are taken with no boxes$'
-err 'note: .*: 1 files of labels are of no picture, such as .*labels/val/none.txt; left out$'
-check grep -q '0000.txt: line 2: its class is 9; data.yaml has 0 to 1' dst/report.jsonl
+err "note: .*data.yaml: its 'test' .*images/test does not exist and is left out$"
+err 'note: .*images/train: 2 of 3 pictures have no file of labels, or an empty one, and are stored without boxes$'
+err 'note: .*: 1 files of labels belong to no picture and are left out, such as .*labels/val/none.txt$'
+check grep -q '0000.txt: line 2: its class is 9, expected 0 to 1' dst/report.jsonl
 run 0 "$FFINSPECT" verify dst --pictures
 run 0 "$FFINSPECT" info dst --json
 json "d['splits'][0]['class_ids'] == [1, 2] and d['splits'][0]['classes'] == ['cat', 'dog']"
@@ -23,11 +23,11 @@ check cmp -s dst/val/shard-00000.ffr stored/val/shard-00000.ffr
 run 0 "$FFCONVERT" yolo src never --dry-run
 check test ! -e never
 run 1 "$FFCONVERT" yolo src/images never
-one_line_err 'src/images: holds no data.yaml; write one with .names. of the classes, and .train. and .val., which are folders of pictures$'
+one_line_err 'src/images: holds no data.yaml; write one with .names. of the classes, and with the folders of pictures as .train. and .val.$'
 run 2 "$FFCONVERT" yolo src never --splits dev
-one_line_err "--splits: 'dev' is unknown; there are train, val, test; "
+one_line_err "--splits: 'dev' is unknown; the known names are train, val, test; "
 run 1 "$FFCONVERT" folder src never
-one_line_err 'it looks like YOLO: ffconvert yolo SRC DST converts it$'
+one_line_err 'this looks like YOLO: use ffconvert yolo SRC DST$'
 
 pictures VOC2012/JPEGImages 2
 mkdir -p VOC2012/Annotations VOC2012/ImageSets/Main
@@ -37,11 +37,11 @@ for name in 0000 0001; do
 done
 run 0 "$FFCONVERT" voc . voc
 err '^train: 2 pictures in 1 shard'
-err 'note: .*: 2 boxes begin before pixel 1, the first of Pascal VOC, and are taken as they are; if the files count edges from 0, give --first-pixel 0$'
+err 'note: .*: 2 boxes begin before pixel 1, the first pixel of Pascal VOC, and are stored as they are; if the files count edges from 0, give --first-pixel 0$'
 run 0 "$FFCONVERT" voc VOC2012 edges --first-pixel 0
 check test ! -e edges/report.jsonl
 echo 0002 >>VOC2012/ImageSets/Main/train.txt
 run 1 "$FFCONVERT" voc VOC2012 never
-one_line_err "1 of the 3 pictures of '.*train.txt' are not there: 0002.jpg; put them there, or leave them out with --allow-missing$"
+one_line_err "1 of the 3 pictures of '.*train.txt' are missing: 0002.jpg; add them, or leave them out with --allow-missing$"
 run 1 "$FFCONVERT" folder VOC2012 never
-one_line_err 'it looks like Pascal VOC: ffconvert voc SRC DST converts it$'
+one_line_err 'this looks like Pascal VOC: use ffconvert voc SRC DST$'

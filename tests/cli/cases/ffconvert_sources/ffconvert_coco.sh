@@ -28,7 +28,7 @@ check cmp -s .stdout src/val2017/0001.jpg
 
 # Masks; the text of the second annotation is no RLE, which costs that one alone.
 run 1 "$FFCONVERT" coco src masks --segmentation semantic,instances --quiet
-one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct that, or leave such pictures out with --bad-samples skip; .*--exif apply$'
+one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct the size, or leave out such pictures with --bad-samples skip. .*--exif apply$'
 run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --bad-samples skip
 err '^val2017: 2 pictures in 1 shard'
 check grep -q 'annotation 2: segmentation: the text of its .*counts.* ends within a number' masks/report.jsonl
@@ -37,7 +37,7 @@ check grep -q '1 of its 2 annotations have no segmentation' masks/report.jsonl
 run 0 "$FFINSPECT" ls masks --split val2017
 out 'png 32 x 32.*png 32 x 32'
 run 2 "$FFCONVERT" coco src x --segmentation mask
-one_line_err "--segmentation: 'mask' is unknown; there are semantic, instances, masks, json; "
+one_line_err "--segmentation: 'mask' is unknown; the known names are semantic, instances, masks, json; "
 
 # Panoptic PNGs, as they are.
 mkdir -p src/annotations/panoptic_val2017
@@ -70,7 +70,7 @@ cp src/val2017/0000.jpg export/train/ && cp src/val2017/0001.jpg export/valid/
 echo '{"images": [{"id": 1, "file_name": "0000.jpg"}], "categories": []}' >export/train/_annotations.coco.json
 echo '{"images": [{"id": "x", "file_name": "0001.jpg"}], "categories": []}' >export/valid/_annotations.coco.json
 run 1 "$FFCONVERT" coco export flow
-one_line_err 'has other ids of pictures than .*, numbers in one and texts in the other; '
+one_line_err 'has other ids of pictures than .*: one has numbers, the other has texts; '
 sed -i 's/"x"/2/' export/valid/_annotations.coco.json
 run 0 "$FFCONVERT" coco export flow
 err "note: .*: 'valid' is taken as the split 'val'$"
@@ -82,12 +82,12 @@ check test ! -e flow2
 
 rm src/val2017/0001.jpg
 run 1 "$FFCONVERT" coco src dst2
-one_line_err "src/val2017: 1 of the 3 pictures of '.*instances_val2017.json' are not there: 0001.jpg; .*--allow-missing$"
+one_line_err "src/val2017: 1 of the 3 pictures of '.*instances_val2017.json' are missing: 0001.jpg; .*--allow-missing$"
 check test ! -e dst2
 run 0 "$FFCONVERT" coco src dst2 --allow-missing
 err '^val2017: 2 pictures in 1 shard'
 
 head -c 500 src/annotations/instances_val2017.json >cut && mv cut src/annotations/instances_val2017.json
 run 1 "$FFCONVERT" coco src dst3
-one_line_err 'instances_val2017.json: offset [0-9]+: is not the JSON it should be: .*; download or copy it again$'
+one_line_err 'instances_val2017.json: offset [0-9]+: is not valid JSON: .*; download or copy it again$'
 check test ! -e dst3

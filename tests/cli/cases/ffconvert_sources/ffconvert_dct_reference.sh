@@ -25,6 +25,6 @@ for shard in drive/*/*.ffr; do check cmp "$shard" "drive-back/${shard#drive/}"; 
 mkdir -p odd/train/all && cp "$FFKIT_SHARED_DATA"/hard-images/* odd/train/all && rm odd/train/all/expected.json
 echo all >classes.txt  # one class alone is an error otherwise
 run 0 "$FFCONVERT" folder --classes classes.txt odd odd-dct --store dct --order sequential --bad-samples keep
-err '^[0-9]+ pictures have no dct code and are kept as they are \(.*[0-9]+ not a JPEG, 1 progressive, 1 with more in its scan than its pixels take, 1 with restart markers\)'
+err '^[0-9]+ pictures have no dct code and are kept as they are \(.*[0-9]+ not a JPEG, 1 progressive, 1 with more bytes in its scan than its pixels need, 1 with restart markers\)'
 run 0 "$FFINSPECT" export odd-dct odd-files
 for file in odd/train/all/*.JPEG; do check cmp "$file" "odd-files/train/all/$(basename "$file")"; done

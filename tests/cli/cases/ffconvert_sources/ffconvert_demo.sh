@@ -46,7 +46,7 @@ one_line_err '^ffconvert: error: demo: --classes has no effect with --kind nusce
 run 2 "$FFCONVERT" demo bad --root root
 one_line_err '^ffconvert: error: demo: --root has no effect with --kind pictures; leave it out; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo bad --kind nuscenes --order shuffle
-one_line_err 'refer to each other by number; training shuffles them'
+one_line_err 'refer to each other by number; leave it out, since training shuffles them'
 run 2 "$FFCONVERT" demo bad --kind nuscenes --bad-samples skip
 one_line_err 'so none can be left out; see ffconvert demo --help$'
 check test ! -e bad

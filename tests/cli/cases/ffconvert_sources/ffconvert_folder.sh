@@ -48,7 +48,7 @@ err "note: .*other/Train: is the split 'train'$"
 err "note: .*other/valid: is the split 'val'$"
 err "note: .*other/Train: '@eaDir' holds no pictures, so it is not a class$"
 err "note: .*other: 'annotations', 'train_lists' hold no pictures, so they are not splits$"
-err "^the pictures' headers were checked, not their pixels: ffinspect verify renamed --pictures decodes all of them$"
+err "^only the headers of the pictures were checked; run 'ffinspect verify renamed --pictures' to decode all of them$"
 check test "$(ls renamed | tr '\n' ' ')" = 'train val '
 err_of other decoded --check-images decode --splits val
 check ! grep -q 'headers were checked' .stderr
@@ -58,28 +58,28 @@ cp src/val/cat/0008.jpg other/valid/bird
 run 1 "$FFCONVERT" folder other x
 one_line_err "other/valid: its class 'bird' has no pictures in the training split, so it has no label; .* with --classes-from all$"
 err_of other all --classes-from all
-err "note: .*other/Train: no pictures of 1 of the 3 classes: 'bird'$"
+err "note: .*other/Train: has no picture of 1 of the 3 classes: 'bird'$"
 run 2 "$FFCONVERT" folder other x --classes-from val
 one_line_err "--classes-from is 'val'; it must be one of train, all; see ffconvert folder --help$"
 run 2 "$FFCONVERT" folder other x --splits val,val
-one_line_err "--splits: 'val' is named twice"
+one_line_err "--splits: 'val' appears twice"
 rm -r other/valid/bird
 
 # What is no class, or is one alone, is an error, unless the classes are given.
 mkdir other/Train/aardvark
 run 1 "$FFCONVERT" folder other x
-one_line_err "other/Train: its 'aardvark' holds no pictures; without it the classes after it would get other labels; "
+one_line_err "other/Train: 'aardvark' holds no pictures. Without it, the classes after it would get other labels; "
 printf 'dog\ncow\ncat\n' >classes.txt
 run 0 "$FFCONVERT" folder other given --classes classes.txt --quiet
 run 0 "$FFINSPECT" ls given --split val
 check test "$(tail -n +2 .stdout | cut -f4)" = 2
 mkdir -p one && cp -r src/train/cat one
 run 1 "$FFCONVERT" folder one x
-one_line_err "one: all pictures are of one class, 'cat'; if the folders are its classes, name all of them with --classes FILE or --classes-of DATA; if a list has the labels, give it with --labels FILE; .*"
+one_line_err "one: all pictures belong to one class, 'cat'. If the folders are the classes, name all of them with --classes FILE or --classes-of DATA. If a list has the labels, give it with --labels FILE. .*"
 # A later delivery has the classes of the set that it is appended to.
 run 0 "$FFCONVERT" folder one later --classes-of given --quiet
 run 1 "$FFCONVERT" append given later --duplicate-ids twice.txt
-one_line_err "later/train: 5 of its 5 records are in the destination already, made from the same files: the first is 'cat/.*', which is 'cat/.*' there. .*"
+one_line_err "later/train: 5 of its 5 records are already in the destination, made from the same files: the first is 'cat/.*' here and 'cat/.*' there; .*"
 check test "$(wc -l <twice.txt)" = 5
 run 0 "$FFCONVERT" append given later --duplicates keep --quiet
 printf 'file,label\n0000.jpg,b\n0001.jpg,a\n' >one/train.csv

@@ -43,7 +43,7 @@ check cmp dst/train/shard-00000.ffr from_tree/train/shard-00000.ffr
 mkdir val_only
 cp src/ILSVRC2012_img_val.tar src/ILSVRC2012_devkit_t12.tar.gz val_only
 run 0 "$FFCONVERT" imagenet val_only val_dst
-err "note: .*only val pictures are there; the data set will have no 'train'"
+err "note: .*has only val pictures; the data set will have no 'train'"
 check test "$(ls val_dst)" = val
 
 check "$MAKE_DEVKIT" . 3 1 2

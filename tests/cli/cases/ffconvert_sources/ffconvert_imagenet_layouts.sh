@@ -10,7 +10,7 @@ mv pool/0004.jpg $cls/test/ILSVRC2012_test_00000001.JPEG
 mv pool/0005.jpg $cls/test/ILSVRC2012_test_00000002.JPEG
 
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing: leave the pictures out with --splits train, use .* or put .* beside it$'
+one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing; leave the pictures out with --splits train, use .* or put .* beside it$'
 run 0 "$FFCONVERT" imagenet src train_only --splits train --quiet
 check test "$(ls train_only)" = train
 
@@ -21,7 +21,7 @@ ILSVRC2012_val_00000001,n15075141 1 2 3 4 n15075141 5 6 7 8
 CSV
 run 0 "$FFCONVERT" imagenet src dst --order sequential
 err 'note: .*src: train \(class folders\), val \(flat folder, labels from LOC_val_solution.csv\), test \(flat folder without labels\); 1000 classes from ffkit.s table$'
-err 'note: .*CLS-LOC/train: pictures of 2 of the 1000 classes; labels are positions among all of them$'
+err 'note: .*CLS-LOC/train: has pictures of 2 of the 1000 classes; labels are numbers in the full list$'
 run 0 "$FFINSPECT" verify dst
 run 0 "$FFINSPECT" ls dst
 out $'^train\t1\t.*\t151\tn02085620/n02085620_1.JPEG\tn02085620$'
@@ -49,7 +49,7 @@ run 0 "$FFINSPECT" stats mapped --split train
 out 'tench, Tinca tinca'
 echo 'n99 nothing' >>src/LOC_synset_mapping.txt
 run 1 "$FFCONVERT" imagenet src x
-one_line_err "LOC_synset_mapping.txt: line 4: 'n99 nothing' is not a wnid with its words"
+one_line_err "LOC_synset_mapping.txt: line 4: 'n99 nothing' is not a wnid and its words"
 
 run 2 "$FFCONVERT" imagenet src x --splits train,dev
-one_line_err "--splits: 'dev' is unknown; there are train, val, test; see ffconvert imagenet --help$"
+one_line_err "--splits: 'dev' is unknown; the known names are train, val, test; see ffconvert imagenet --help$"

@@ -8,5 +8,5 @@ for kind in imagenet folder; do
 done
 mkdir -p tree/train/cat tree/val/cat
 run 1 "$FFCONVERT" folder tree dst
-err 'error: .*tree: there are no pictures in it'
+err 'error: .*tree: holds no pictures'
 check test ! -e dst

@@ -25,13 +25,13 @@ check test ! -e bad
 
 # A data set keeps its numbers.
 run 2 "$FFCONVERT" nuscenes src bad --order shuffle
-one_line_err 'refer to each other by number; training shuffles them'
+one_line_err 'refer to each other by number; leave it out, since training shuffles them'
 run 2 "$FFCONVERT" nuscenes src bad --bad-samples skip
 one_line_err 'refer to each other by number, so none can be left out'
 run 2 "$FFCONVERT" nuscenes src bad --keyframes-only --sweeps 3
-one_line_err '^ffconvert: error: nuscenes: --sweeps has no effect with --keyframes-only; give one of them; see ffconvert nuscenes --help$'
+one_line_err '^ffconvert: error: nuscenes: --sweeps has no effect with --keyframes-only; remove one of them; see ffconvert nuscenes --help$'
 run 2 "$FFCONVERT" nuscenes src bad --no-radar --radar-sweeps 3
-one_line_err '^ffconvert: error: nuscenes: --radar-sweeps has no effect with --no-radar; give one of them; see ffconvert nuscenes --help$'
+one_line_err '^ffconvert: error: nuscenes: --radar-sweeps has no effect with --no-radar; remove one of them; see ffconvert nuscenes --help$'
 run 2 "$FFCONVERT" nuscenes src bad --cameras ""
 one_line_err '^ffconvert: error: --cameras: its text is empty; leave the option out for its default; see ffconvert nuscenes --help$'
 run 1 "$FFCONVERT" merge bad dst front
@@ -53,5 +53,5 @@ rm src/v1.0-mini/log.json
 run 1 "$FFCONVERT" nuscenes src bad
 one_line_err 'src/v1.0-mini: lacks log.json; unpack the metadata \(v1.0-\*_meta.tgz\) again$'
 run 1 "$FFCONVERT" nuscenes src bad --version v1.0-test
-one_line_err 'src: has no folder v1.0-test with the tables \(there is v1.0-mini\); unpack v1.0-test_meta.tgz here$'
+one_line_err 'src: has no folder v1.0-test with the tables \(found: v1.0-mini\); unpack v1.0-test_meta.tgz here$'
 check test ! -e bad

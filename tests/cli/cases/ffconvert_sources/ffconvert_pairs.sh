@@ -64,7 +64,7 @@ assert 2000 < len(changed) <= 3 * 32 * 32, len(changed)
 assert min(i for _, i in changed) >= 3 * 40, changed[0]  # the second picture alone
 assert all(masked[y][i] == (plain[y][i] + (128, 0, 0)[i % 3]) // 2 for y, i in changed)' || fail "the colours of a mask are others"
 run 1 "$FFINSPECT" view shown --mask id --output x.png
-one_line_err "holds no pictures but string"
+one_line_err "has no pictures; its type is string"
 
 # The same data whatever the threads, from options in a file, in parts, and after --resume.
 printf 'folders = ["image=pictures", "mask=masks"]\n' >pairs.toml
@@ -82,7 +82,7 @@ one_line_err "is inside 'pictures', which is being converted"
 # Nothing is dropped in silence.
 cp pool/0004.jpg pictures/
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err "pictures: 1 of 5 names lacks a file: '0004' has no mask; add them, or leave such names out with --unpaired skip$"
+one_line_err "pictures: 1 of 5 names lacks a file: '0004' has no mask; add the files, or leave out such names with --unpaired skip$"
 check test ! -e x
 run 0 "$FFCONVERT" pairs skipped image=pictures mask=masks --unpaired skip
 err "note: pictures: 1 of 5 names lacks a file: '0004' has no mask; left out$"
@@ -117,7 +117,7 @@ check cmp -s .stdout city/gtFine/val/ulm/1_gtFine_instanceIds.png
 run 2 "$FFCONVERT" pairs x VOC
 one_line_err "--folders: 'VOC' is not of the form NAME=VALUE; see ffconvert pairs --help$"
 run 2 "$FFCONVERT" pairs x image=VOC
-one_line_err 'give at least two, the pictures and their masks, such as image=FOLDER and mask=FOLDER; '
+one_line_err 'give at least two folders, the pictures and their masks, such as image=FOLDER and mask=FOLDER; '
 run 2 "$FFCONVERT" pairs x --layout voc
 one_line_err '--layout voc needs --root, the folder of the data set; '
 run 2 "$FFCONVERT" pairs x image=a mask=b --suffix depth=_d

@@ -20,7 +20,7 @@ json.dump(mupots, open("src/broken.json", "w"))
 PYTHON
 run 0 "$FFCONVERT" coco src muco --persons muco
 no_out
-err 'note: train: 2 persons taken; left out: 1 another person is too near, 1 the depth is out of range$'
+err 'note: train: 2 persons are used; left out: 1 .another person is too near., 1 .the depth is out of range.$'
 err '^train: 2 records in 1 shard'
 run 0 "$FFINSPECT" verify muco
 run 0 "$FFINSPECT" info muco --json
@@ -33,7 +33,7 @@ run 0 "$FFINSPECT" ls all --split train
 check test "$(grep -c "jpg#" .stdout)" = 4
 
 run 0 "$FFCONVERT" coco src mupots --persons mupots --annotations src/mupots.json --images src
-err 'note: mupots: 3 persons taken; left out: 1 is not valid$'
+err 'note: mupots: 3 persons are used; left out: 1 .is not valid.$'
 run 0 "$FFCONVERT" coco src found --persons mupots --annotations src/mupots.json --images src --detections boxes.json --quiet
 run 0 "$FFINSPECT" info found --json
 check grep -q '"valid_roots"' .stdout
@@ -44,7 +44,7 @@ one_line_err "src/broken.json: picture 1 has no 'intrinsic'$"
 run 1 "$FFCONVERT" coco src bad --persons muco --annotations src/mupots.json --images src
 one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, expected 63 for the 21 joints of muco"
 run 1 "$FFCONVERT" coco src bad --persons mpii
-one_line_err "src: does not hold mpii as it is published; name its file with --annotations and --images$"
+one_line_err "src: does not hold mpii in its published form; name its file with --annotations and --images$"
 run 2 "$FFCONVERT" coco src bad --persons tigers
 one_line_err "--persons is 'tigers'; it must be one of human36m, mpii, mscoco, muco, mupots, 3dpw; see"
 run 2 "$FFCONVERT" coco src bad --min-depth 3

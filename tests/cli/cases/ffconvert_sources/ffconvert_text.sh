@@ -30,7 +30,7 @@ err 'corpus.parquet: .*is a parquet file, not text in UTF-8'
 # One bad document costs itself alone, also when a conversion goes on.
 sed '100s/text/t/' plain/train.jsonl >bad.jsonl
 run 1 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes
-err "bad.jsonl:100: has no member 'text'; name the one with the text by --text-field; --bad-samples skip leaves out such documents"
+err "bad.jsonl:100: has no member 'text'; name the text member with --text-field; --bad-samples skip leaves out such documents"
 run 0 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes --bad-samples skip --resume
 err '^ffconvert: note: bad: 1 bad document was left out: see bad/report.jsonl$'
 err '^train: num_documents 299, '

@@ -2,7 +2,7 @@
 run 0 "$FFCONVERT" demo src --classes 3 --images 30 --val-images 6 --size 32 --quiet
 run 0 "$FFCONVERT" v1 src v1
 no_out
-err "^ffconvert: note: train: FFRecord v1 has no fields; left out: id$"
+err "^ffconvert: note: train: FFRecord v1 has no fields, so these are left out: id$"
 err '^train: 30 records in 1 part, '
 check test "$(find v1 -type f | sort | tr '\n' ' ')" = "v1/meta.pkl v1/train.ffr/PART_00000.ffr v1/val.ffr/PART_00000.ffr "
 run 0 "$FFINSPECT" verify v1
@@ -33,11 +33,11 @@ check test ! -e x
 
 # An option of the other direction is not ignored.
 run 2 "$FFCONVERT" v1 src x --zstd 3
-one_line_err '^ffconvert: error: v1: --zstd is for reading FFRecord v1; SRC is a data set of ffkit; see'
+one_line_err '^ffconvert: error: v1: --zstd is for reading FFRecord v1, but SRC is an ffkit data set; see'
 for option in "--part 1/2" "--read gather" --resume; do
   # shellcheck disable=SC2086
   run 2 "$FFCONVERT" v1 src x $option
-  one_line_err "^ffconvert: error: v1: ${option%% *} is for reading FFRecord v1; SRC is a data set of ffkit; see"
+  one_line_err "^ffconvert: error: v1: ${option%% *} is for reading FFRecord v1, but SRC is an ffkit data set; see"
   check test ! -e x
 done
 run 2 "$FFCONVERT" v1 v1 x --field image
@@ -46,7 +46,7 @@ run 2 "$FFCONVERT" v1 v1 x --payload raw
 one_line_err "the records of SRC are ImageNet's"
 run 2 "$FFCONVERT" v1 v1 x --payload python
 run 1 "$FFCONVERT" v1 src x --payload raw --field nothing
-one_line_err "error: .*there is no field 'nothing'; the records have image, label, id$"
+one_line_err "error: .*there is no field 'nothing'; the fields are image, label, id$"
 run 1 "$FFCONVERT" v1 nowhere x
 one_line_err 'nowhere: there is no such folder or file'
 check test ! -e x

@@ -58,7 +58,7 @@ run 1 "$FFCONVERT" webdataset packed x --quiet
 one_line_err 'set-train-000000.tgz: .*is gzip data that is cut short; download or copy it again$'
 cp src/set-train-000000.tar packed
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' are one shard by their names, compressed or not; remove one$"
+one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' have the names of the same shard; remove one of them$"
 rm packed/set-train-000000.*
 ln -s /gone/x.tar packed/set-train-000003.tar
 run 1 "$FFCONVERT" webdataset packed x --quiet

@@ -34,13 +34,13 @@ bad() { # STATUS REGEX ARGUMENTS...
   check test ! -e bad.json
 }
 sed 's/"barrier"/"wall"/' set/results.json >wrong.json
-bad 1 "wrong.json: sample sample-0-0, box 3: detection_name is 'wall'; there are car" --data set --split mini_val --results wrong.json
+bad 1 "wrong.json: sample sample-0-0, box 3: detection_name is 'wall'; the known names are car" --data set --split mini_val --results wrong.json
 sed 's/"sample-0-0": \[/"sample-9-9": [/; s/"sample_token": "sample-0-0"/"sample_token": "sample-9-9"/g' set/results.json >other.json
-bad 1 'other.json: the results hold sample sample-9-9, which the split lacks' --data set --split mini_val --results other.json
+bad 1 'other.json: the results contain sample sample-9-9, which is not in the split' --data set --split mini_val --results other.json
 head -c 3000 set/results.json >cut.json
 bad 1 'cut.json: .*not JSON of detections' --data set --split mini_val --results cut.json
 bad 1 'none.json: ' --data set --split mini_val --results none.json
-bad 1 'name the split that you mean; the data set has mini_val, mini_val_sweeps' --data set --results set/results.json
+bad 1 'name the split that you mean; the splits are mini_val, mini_val_sweeps' --data set --results set/results.json
 bad 1 "mini_val_sweeps: has no field 'LIDAR_TOP/ego_to_global'" --data set --split mini_val_sweeps --results set/results.json
 bad 2 'results is required' --data set
 run 1 "$FFEVAL" nuscenes --data set/mini_val --results set/results.json --output nowhere/figures.json
@@ -58,7 +58,7 @@ score 1 folder
 one_line_err 'folder: is a folder; give the name of a file'
 check test -d folder
 score 1 /dev/full
-one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another place'
+one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another file'
 check test -c /dev/full
 check mkfifo pipe
 cat pipe >piped.json & reader=$!
@@ -70,7 +70,7 @@ cp set/results.json results.copy
 ln set/results.json linked.json
 for same in set/results.json set/../set/results.json linked.json set/mini_val/shard-00000.ffr set/mini_val/manifest.json; do
   score 1 $same
-  one_line_err "$same: would be written, but is also read as "
+  one_line_err "$same: is the output, but it is also the input "
   no_out
 done
 check cmp set/results.json results.copy

@@ -14,12 +14,12 @@ run 0 "$FFTRAIN" --evaluate model --data tokens "${sizes[@]}"
 out "^val loss $loss "
 # A run that begins with them keeps it.
 run 0 "${train[@]}" --pretrained model --lr 1e-12 --vocabulary 300 --resize-vocabulary --work-dir next
-out '^model: its network knows 257 tokens, this one 300: the rows of new ones begin as the mean of the others$'
+out '^model: its network has 257 tokens, but this one has 300: the rows of new tokens start as the mean of the other rows$'
 check grep -Fxq 'layer-norm-epsilon = 0.3' next/config.toml
 run 1 "${train[@]}" --pretrained model --vocabulary 300
-one_line_err 'model/config.json: is of a GPT-2 with 257 tokens, but the network here has 300; --resize-vocabulary takes it'
+one_line_err 'model/config.json: belongs to a GPT-2 with 257 tokens, but the network here has 300; give --resize-vocabulary'
 run 1 "${train[@]}" --pretrained model --layer-norm-epsilon 0.1
-one_line_err 'is of a network with a layer_norm_epsilon of 0.3, but --layer-norm-epsilon is 0.1'
+one_line_err 'belongs to a network with a layer_norm_epsilon of 0.3, but --layer-norm-epsilon is 0.1'
 
 # A token that comes ends the text where config.json, or before it generation_config.json, says so.
 generate=("$FFGENERATE" --model model --compute-threads 1 --max-tokens 8 --prompt the --json --quiet)
@@ -32,4 +32,4 @@ json 'len(d["ids"]) == 1 and d["ended"]'
 echo '{"eos_token_id": 256, "num_beams": 2}' >model/generation_config.json
 run 0 "${generate[@]}"
 json 'len(d["ids"]) == 8'
-one_line_err 'note: model/generation_config.json: has num_beams 2, which ffgenerate does not do'
+one_line_err 'note: model/generation_config.json: has num_beams 2, which ffgenerate ignores'

@@ -25,7 +25,7 @@ for damage in "${flips[@]}" "truncate -s -1000" "truncate -s 0" "eval truncate -
     $damage one/epoch-0003.safetensors
     run 0 "${generate[@]}" --model one $processes
     check cmp text2 "$work/.stdout"
-    err 'note: one/epoch-0003.safetensors: .*; it is renamed to \*.damaged and the one before it is taken$'
+    err 'note: one/epoch-0003.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used$'
     check test -e one/epoch-0003.safetensors.damaged -a ! -e one/epoch-0003.safetensors
     run 0 "${generate[@]}" --model one $processes
     no_err
@@ -44,5 +44,5 @@ run 1 "${generate[@]}" --model one/epoch-0003.safetensors
 one_line_err 'one/epoch-0003.safetensors: .*damaged'
 before=$(ls one)
 run 1 "${generate[@]}" --model one
-one_line_err 'one: holds no checkpoint that is whole'
+one_line_err 'one: contains no undamaged checkpoint'
 check test "$before" = "$(ls one)"

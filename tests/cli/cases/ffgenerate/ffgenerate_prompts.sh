@@ -26,7 +26,7 @@ printf 'a\0b\n' >binary
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' >pointer
 printf '\xef\xbb\xbf' >mark
 mkdir models
-for file in "utf16: is UTF-16 text" "binary: is data of an unknown kind" "pointer: is a Git LFS pointer" "mark: holds no prompt" "models: is a folder"; do
+for file in "utf16: is UTF-16 text" "binary: is data of an unknown kind" "pointer: is a Git LFS pointer" "mark: has no prompt" "models: is a folder"; do
   run 1 "${generate[@]}" --prompts "${file%%:*}"
   one_line_err "$file"
 done
@@ -64,7 +64,7 @@ run 2 "${generate[@]}" --prompt the --stream --json
 
 # The name of a special token is text unless it is asked for.
 run 0 "${generate[@]}" --prompt '<|endoftext|>the' --json
-err 'note: <\|endoftext\|> in a prompt is taken as the characters it consists of; --special-tokens takes it as the token'
+err 'note: <\|endoftext\|> in a prompt is read as normal text; give --special-tokens to read it as the token'
 run 0 "${generate[@]}" --prompt '<|endoftext|>the' --special-tokens --json --quiet
 no_err
 json 'd["text"].startswith("<|endoftext|>the")'

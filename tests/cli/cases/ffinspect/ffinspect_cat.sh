@@ -45,15 +45,15 @@ one_line_err 'several splits; choose one with --split'
 run 2 python3 -c 'import os, pty, subprocess, sys
 terminal, end = pty.openpty()
 sys.exit(subprocess.run(sys.argv[1:], stdout=end).returncode)' "$FFINSPECT" cat dst 1 --field image
-one_line_err "field 'image' is binary; send it to a file with --output"
+one_line_err "field 'image' is binary; write it to a file with --output"
 
 # No output takes the place of what it is read from, nor of what is protected.
 cp dst/train/shard-00000.ffr shard.copy
 for same in dst/train/shard-00000.ffr dst/train/manifest.json; do
   run 1 "$FFINSPECT" cat dst 1 --output $same
-  one_line_err "$same: would be written, but is also read as "
+  one_line_err "$same: is the output, but it is also the input "
   run 1 "$FFINSPECT" view dst --output $same
-  one_line_err "$same: would be written, but is also read as "
+  one_line_err "$same: is the output, but it is also the input "
 done
 check cmp dst/train/shard-00000.ffr shard.copy
 echo mine >protected
@@ -68,9 +68,9 @@ run 0 "$FFCONVERT" text texts.jsonl texts --tokenizer bytes --quiet
 run 0 "$FFINSPECT" cat texts 0 --split train --document 1
 check test "$(cat "$work/.stdout")" = $'it is\n two'
 run 1 "$FFINSPECT" cat texts 0 --split train --document 2
-one_line_err 'record 0: has 2 documents; there is no document 2'
+one_line_err 'record 0: has 2 documents, from number 0; there is no document 2'
 run 2 "$FFINSPECT" cat dst 0 --document 0
-one_line_err 'the records are not blocks of documents'
+one_line_err 'the records have no documents'
 printf '{"ids": [5, 6]}\n' >ids.jsonl
 run 0 "$FFCONVERT" text ids.jsonl ids --tokens-field ids --vocabulary-size 10 --end-of-text 9 --quiet
 run 0 "$FFINSPECT" cat ids 0 --document 0

@@ -51,7 +51,7 @@ one_line_err '^ffconvert: error: dst/train/shard-00000.ffr: record 1: '
 run 0 "$FFCONVERT" transcode dst back --store jpeg --bad-samples skip --quiet
 check grep -q '"action":"left out"' back/report.jsonl
 run 0 "$FFCONVERT" transcode dst kept --store jpeg --bad-samples keep
-err '^1 pictures were repaired, or kept with what is wrong with them: see kept/report.jsonl$'
+err '^1 pictures were repaired, or kept although they are damaged: see kept/report.jsonl$'
 check grep -q '"action":"kept as it is"' kept/report.jsonl
 check cmp <("$FFINSPECT" ls dst | sed -n 3p) <("$FFINSPECT" ls kept | sed -n 3p)
 run 0 "$FFINSPECT" cat back 2 --field image

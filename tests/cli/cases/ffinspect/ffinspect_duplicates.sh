@@ -59,7 +59,7 @@ run 0 "$FFCONVERT" folder --classes classes.txt src dst --order sequential --qui
 run 0 "$FFINSPECT" duplicates dst --limit 0
 no_err
 check test "$(head -1 .stdout)" = '7 of 14 records of val are also in train'
-out '^train: 14 records: 0 are like another one of the split; 4 without enough in the picture for a hash, compared by bytes$'
+out '^train: 14 records: 0 are like another one of the split; 4 with too little content for a hash, compared by bytes$'
 out '^val: 14 records: 2 are like another one of the split; 4 without enough'
 check test "$(grep -c '^group' .stdout)" = 8
 out '^group 8: 2, equal$'
@@ -83,7 +83,7 @@ check grep -q '^group 1: 2, equal, across splits$' text
 check grep -Eq '^\.\.\. [0-9] groups? more; --limit 0 shows all$' text
 check ! grep -q 'val 7' text
 run 0 "$FFINSPECT" duplicates dst/val
-check test "$(head -1 .stdout)" = 'val: 14 records: 2 are like another one of the split; 4 without enough in the picture for a hash, compared by bytes'
+check test "$(head -1 .stdout)" = 'val: 14 records: 2 are like another one of the split; 4 with too little content for a hash, compared by bytes'
 
 # A choice of records; numbers are those of the whole split.
 run 0 "$FFINSPECT" duplicates dst --where "id in {'a/00.ppm', 'a/07.ppm', 'a/08.ppm'}" --json
@@ -211,19 +211,19 @@ out '^  \.\.\. and 11 records$'
 mkdir sayings && printf '{"text": "a"}\n{"text": "b"}\n{"text": "a"}\n' >sayings/train.jsonl
 run 0 "$FFCONVERT" jsonl sayings lines --order sequential --quiet
 run 0 "$FFINSPECT" duplicates lines
-err '^note: train: has no pictures; records are compared by all of their bytes, ids included$'
+err '^note: train: has no pictures; records are compared by all of their bytes, including ids$'
 check "$MAKE_NUSCENES" drives
 run 0 "$FFINSPECT" duplicates drives --hashes off
-err "^note: mini_val: field 'CAM_FRONT/image' is compared, and not CAM_FRONT_RIGHT/image, .*; --field chooses another$"
+err "^note: mini_val: field 'CAM_FRONT/image' is compared, not CAM_FRONT_RIGHT/image, .*; choose another with --field$"
 out '^mini_val: 6 records: 5 are like another one of the split$'
 out '^mini_val_sweeps: 8 records: .*; 8 whose field is null, not compared$'
 
 run 1 "$FFINSPECT" duplicates dst --field depth
 one_line_err "^ffinspect: error: .*depth"
 run 1 "$FFINSPECT" duplicates dst --keep keep.txt
-one_line_err '^ffinspect: error: dst: has several splits; --keep writes the records of the first --split$'
+one_line_err '^ffinspect: error: dst: has several splits; name the split for --keep with --split$'
 run 1 "$FFINSPECT" duplicates dst --split val --split val
-one_line_err "split 'val' is named twice"
+one_line_err "split 'val' is given twice"
 run 1 "$FFINSPECT" duplicates dst --split val --output dst/val/manifest.json
 one_line_err 'manifest.json'
 run 2 "$FFINSPECT" duplicates dst --distance 17

@@ -44,11 +44,11 @@ check diff <(cd named && find . -type f | sort) - <<'END'
 ./train/dog/y.v2.jpg
 ./train/unlabelled/u.jpg
 END
-out 'record 1: its name is taken; written as train/cat/x-2.jpg$'
-out 'record 2: its name is taken; written as train/cat/x-2-2.jpg$'
-out 'record 10: its name is taken; written as train/cat/x-3.jpg$'
-out '^train: records without a file, because what it would hold is null: 1$'
-out "^train: the labels are not the places of the folders among their sorted names, by which torchvision's ImageFolder numbers them; classes.txt has their order$"
+out 'record 1: its file name exists already; written as train/cat/x-2.jpg$'
+out 'record 2: its file name exists already; written as train/cat/x-2-2.jpg$'
+out 'record 10: its file name exists already; written as train/cat/x-3.jpg$'
+out '^train: records without a file, because their fields are null: 1$'
+out "^train: torchvision's ImageFolder will give other labels, because it numbers the folders in the order of their names; classes.txt has the order of the labels$"
 for record in 0 1 10; do
   name=$(sed "s/^0$/x/; s/^1$/x-2/; s/^10$/x-3/" <<<$record)
   "$FFINSPECT" cat odd $record --field image | cmp - named/train/cat/$name.jpg || fail "record $record differs"
@@ -60,7 +60,7 @@ json 'd["splits"][0]["num_records"] == 11 and d["splits"][0]["num_files"] == 10 
 # A class without a file would give the next one its number.
 check "$MAKE_DATASET" pictures gap a,b,c 0:jpeg:x 2:jpeg:y
 run 0 "$FFINSPECT" export gap gap_files --as imagefolder
-out "^the way back: ffconvert folder gap_files DST --classes gap_files/classes.txt$"
+out "^to convert it again: ffconvert folder gap_files DST --classes gap_files/classes.txt$"
 check test "$(tr '\n' ' ' <gap_files/classes.txt)" = 'a b c '
 run 0 "$FFCONVERT" folder gap_files gap_back --classes gap_files/classes.txt --order sequential --quiet
 check test "$("$FFINSPECT" cat gap_back 1 --field label)" = 2
@@ -95,7 +95,7 @@ for id in ../evil.jpg /tmp/evil.jpg a/../../evil.jpg cat/../../evil.jpg a//b.jpg
   rm -rf evil
   check "$MAKE_DATASET" pictures evil cat,.. 0:jpeg:fine.jpg "0:jpeg:$id"
   run 1 "$FFINSPECT" export evil refused
-  one_line_err "record 1: the id '.*' cannot be a file's path"
+  one_line_err "record 1: the id '.*' cannot be the path of a file"
   check test ! -e refused
 done
 mkdir kept
@@ -104,7 +104,7 @@ check test -d kept -a -z "$(ls kept)"
 rm -rf evil
 check "$MAKE_DATASET" pictures evil cat,.. 1:jpeg:fine.jpg
 run 0 "$FFINSPECT" export evil mapped
-out "folders of classes that are called otherwise: class 1, '..', is '_.'"
+out "folders with other names than their classes: class 1, '..', is '_.'"
 check test -e mapped/train/_./fine.jpg
 run 2 "$FFINSPECT" export dst
 one_line_err OUT

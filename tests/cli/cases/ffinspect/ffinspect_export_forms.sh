@@ -5,9 +5,9 @@ run 0 "$FFCONVERT" demo dst --classes 4 --images 300 --val-images 20 --size 32 -
 run 0 "$FFINSPECT" export dst tars --as webdataset
 no_err
 out '^train: 300 records to 1 file in tars/train, '
-out "^train: ids that are not the keys of their samples, .*: 300 \(that of record 0, 'class[0-9/]+\.jpg', became 'class[0-9/]+'\); they are in the members \.id\.txt$"
+out "^train: ids that cannot be keys, .*: 300 \(that of record 0, 'class[0-9/]+\.jpg', became 'class[0-9/]+'\); these ids are in the members \.id\.txt$"
 out '^classes: tars/classes.txt$'
-out '^the way back: ffconvert webdataset tars DST --classes tars/classes.txt --id-member id.txt --order sequential$'
+out '^to convert it again: ffconvert webdataset tars DST --classes tars/classes.txt --id-member id.txt --order sequential$'
 check diff <(head -1 tars/class_names.txt) <("$FFINSPECT" info dst --split train --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["splits"][0]["class_names"][0])')
 run 0 "$FFCONVERT" webdataset tars back --classes tars/classes.txt --id-member id.txt --order sequential --quiet
 for split in train val; do
@@ -18,13 +18,13 @@ done
 # It is a command for a shell, whatever the folder is called; splits with other classes have files
 # of their own.
 run 0 "$FFINSPECT" export dst "a b'c" --as webdataset
-out "^the way back: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order sequential$"
+out "^to convert it again: ffconvert webdataset 'a b'\\\\''c' DST --classes 'a b'\\\\''c/classes.txt' --id-member id.txt --order sequential$"
 check "$MAKE_DATASET" pictures apart x,y 0:jpeg:a
 mkdir -p apart/val
 check cp apart/train/shard-00000.ffr apart/val
 sed 's/"train"/"val"/; s/"x"/"z"/' apart/train/manifest.json >apart/val/manifest.json
 run 0 "$FFINSPECT" export apart apart-tars --as webdataset
-out '^the splits have different classes, a file each; convert them separately, each with its own$'
+out '^the splits have different classes, so each has a file of its own; convert each split separately, with its file$'
 check test "$(cat apart-tars/classes-train.txt apart-tars/classes-val.txt | tr '\n' ' ')" = 'x y z y '
 
 # The files do not depend on threads and times; tar(1) reads them.
@@ -75,10 +75,10 @@ grüße/x.id.txt
 07.jpg
 07.cls
 END
-out 'train: ids that are not the keys of their samples, .*: 7 \('
-out 'train: records without an id, which come back with their key for one: 1$'
-out "train: fields that are null in some records, which have no member for them: 'image' in 1; 'label' in 1$"
-out 'train: pictures of no known kind, whose members end in .bin and come back as bytes: 1$'
+out 'train: ids that cannot be keys, .*: 7 \('
+out 'train: records without an id, which get their key as the id: 1$'
+out "train: fields that are null in some records, which then have no member: 'image' in 1; 'label' in 1$"
+out 'train: pictures of an unknown encoding, which become members .bin and come back as bytes: 1$'
 run 0 "$FFCONVERT" webdataset keys again --classes keys/classes.txt --id-member id.txt --allow-missing --order sequential --quiet
 check diff <("$FFINSPECT" ls again --json | python3 -c 'import json, sys; print([json.loads(line)["fields"]["id"] for line in sys.stdin])') - <<'END'
 ['a/x.jpg', 'a/x.png', 'y.v2.jpg', '../z.jpg', '4', '__u/v.jpg', '5', 'grüße/x.jpg', '07']
@@ -92,8 +92,8 @@ check test "$(tar tf twice/train/train-000000.tar | grep -c jpg)" = 3
 # Every type of field.
 check "$MAKE_DATASET" types types
 run 0 "$FFINSPECT" export types types-tars --as webdataset
-out "fields that the way back gives another name or type: 'note' is then 'note/txt'; 'lidar' is then 'lidar/npy'; 'weights' is then the tensor 'weights/npy' of f32; 'tags' is then the string 'tags/json', a JSON array; and 14 others"
-out '^train: records without a file, because what it would hold is null: 1$'
+out "fields with another name or type after converting them again: 'note' becomes 'note/txt'; 'lidar' becomes 'lidar/npy'; 'weights' becomes the tensor 'weights/npy' of f32; 'tags' becomes the string 'tags/json', a JSON array; and 14 others"
+out '^train: records without a file, because their fields are null: 1$'
 run 0 "$FFCONVERT" webdataset types-tars types-back --allow-missing --numbered-frames --order sequential --quiet
 run 0 "$FFINSPECT" cat types-back 2 --json
 json 'd["fields"]["n/u64/npy"] == {"dtype": "u64", "shape": [], "values": [18446744073709551613]} and json.loads(d["fields"]["tags/json"]) == ["red", "tab\there"]'
@@ -109,23 +109,23 @@ run 0 "$FFINSPECT" export dst some-folder --as imagefolder --fields image,label
 check cmp <("$FFINSPECT" cat dst 7 --split train --field image) some-folder/train/*/007.jpg
 # A line names some of many fields, --json all.
 run 0 "$FFINSPECT" export types lines --as webdataset
-out "^train: fields that are null in some records, .*: 'cam_front/image' in 1; 'blob' in 1; 'note' in 1; 'lidar' in 1; and 16 others, which --json names$"
+out "^train: fields that are null in some records, .*: 'cam_front/image' in 1; 'blob' in 1; 'note' in 1; 'lidar' in 1; and 16 others \(--json lists all\)$"
 run 0 "$FFINSPECT" export types lines-json --as webdataset --json
 json 'any("fields that are null" in note and note.count(" in 1") == 20 for note in d["splits"][0]["notes"])'
 
 # What a form cannot hold is refused before anything is there.
 run 1 "$FFINSPECT" export types refused --as imagefolder
-one_line_err "types/train: is not a set for image classification: one has an image, an integer 'label' and at most a string 'id'; choose these with --fields, or export with --as files, webdataset or mds$"
+one_line_err "types/train: is not a data set for image classification \(an image, an integer 'label' and at most a string 'id'\); choose these fields with --fields, or export with --as files, webdataset or mds$"
 run 1 "$FFINSPECT" export types refused --as mds
-one_line_err "field 'boxes' is a list of tensors, which MDS has no encoding for; leave it out with --fields, or export with --as webdataset or --as files$"
+one_line_err "field 'boxes' is a list of tensors, which MDS cannot store; leave it out with --fields, or export with --as webdataset or --as files$"
 run 1 "$FFINSPECT" export odd refused --as mds
-one_line_err "odd/train: record [46]: field '(id|image)' is null, which MDS has no value for; leave it out with --fields, choose other records with --where or --indices, or export with --as webdataset or --as files$"
+one_line_err "odd/train: record [46]: field '(id|image)' is null, which MDS cannot store; leave it out with --fields, choose other records with --where or --indices, or export with --as webdataset or --as files$"
 run 1 "$FFINSPECT" export dst refused --fields image,name
-one_line_err "there is no field 'name'; the records have image, label, id$"
+one_line_err "there is no field 'name'; the fields are image, label, id$"
 run 1 "$FFINSPECT" export dst refused --fields image,image
-one_line_err "--fields names 'image' twice; a field is exported once$"
+one_line_err "--fields names 'image' twice; remove one of them$"
 run 1 "$FFINSPECT" export dst refused --shard-size 1M
-one_line_err "shard-size is for forms that hold many records in a file; leave it out$"
+one_line_err "shard-size is for webdataset and mds only; leave it out$"
 run 1 "$FFINSPECT" export dst refused --as mds --shard-size 5G
 one_line_err "shard-size must be below 4 GiB for MDS, whose offsets have 32 bits$"
 run 2 "$FFINSPECT" export dst refused --as beton

@@ -18,7 +18,7 @@ for out in new empty; do
   # The second one is refused and takes nothing from the first.
   begin $out $unfinished
   run 1 "$FFINSPECT" export dst $out
-  one_line_err "$out: is being exported to by another process"
+  one_line_err "$out: another process is exporting to this folder"
   kill -CONT $exporter
   check wait $exporter
   check diff -r whole $out

@@ -34,4 +34,4 @@ run 1 "$FFINSPECT" info nowhere --json
 no_out
 one_line_err '^ffinspect: error: nowhere: '
 run 1 "$FFINSPECT" info dst --split test
-one_line_err "there is no split 'test'; the data set has train, val"
+one_line_err "there is no split 'test'; the splits are train, val"

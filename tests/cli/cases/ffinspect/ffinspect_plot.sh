@@ -28,10 +28,10 @@ bad() { # STATUS REGEX ARGUMENTS...
 mkdir empty new wrong
 : >new/metrics.jsonl
 echo '{"kind":"train","step":1}' >wrong/metrics.jsonl
-bad 1 'empty: holds no metrics.jsonl; give the --work-dir of a run' empty -o p.png
-bad 1 'nowhere: holds no metrics.jsonl' nowhere -o p.png
+bad 1 'empty: has no metrics.jsonl; give the --work-dir of a run' empty -o p.png
+bad 1 'nowhere: has no metrics.jsonl' nowhere -o p.png
 bad 1 'new/metrics.jsonl: has no line yet' new -o p.png
-bad 1 'wrong/metrics.jsonl: line 1 is not one that fftrain writes' wrong -o p.png
+bad 1 'wrong/metrics.jsonl: line 1 was not written by fftrain' wrong -o p.png
 bad 2 'with --output' run --json
 bad 1 'cannot create the file' run -o nowhere/p.png
 bad 2 'WORKDIR'
@@ -46,7 +46,7 @@ LINES
 run 0 "$FFINSPECT" plot tokens -o tokens.png --json
 json 'd["validation"][0]["perplexity"] == 33.1 and d["height"] > 600'
 echo '{"kind":"train","step":20,"epoch":1,"loss":3.5,"lr":0.1}' >>tokens/metrics.jsonl
-bad 1 'tokens/metrics.jsonl: line 3 is not one that fftrain writes' tokens -o p.png
+bad 1 'tokens/metrics.jsonl: line 3 was not written by fftrain' tokens -o p.png
 
 # A logarithmic scale is another picture; values that are not finite are marked.
 run 0 "$FFINSPECT" plot run --log -o log.png
@@ -63,4 +63,4 @@ check test "$(cmp -s marked.png unmarked.png; echo $?)" = 1
 python3 -c 'import json; n = 60; print(json.dumps({"classes": [f"class {i}" for i in range(n)], "matrix": [[9 if i == j else int(j == i + 1) for j in range(n)] for i in range(n)]}))' >many.json
 run 0 "$FFINSPECT" plot many.json -o many.png --json
 json 'd["height"] > d["width"] + 300'
-bad 2 'log.*is of a training run' many.json --log -o p.png
+bad 2 'log.*is for training runs' many.json --log -o p.png

@@ -90,7 +90,7 @@ END
 
 # 'view' needs a field of pictures.
 run 1 "$FFINSPECT" view dst --field note --output x.png
-one_line_err "field 'note' holds no pictures but string"
+one_line_err "field 'note' has no pictures; its type is string"
 
 # Compressed records look the same; info says by how much they shrank.
 check "$MAKE_DATASET" zstd packed

@@ -53,11 +53,11 @@ one_line_err '--output FILE.png'
 run 2 "$FFINSPECT" view dst --count 0 --output x.png
 one_line_err count
 run 1 "$FFINSPECT" view dst --field label --output x.png
-one_line_err "field 'label' holds no pictures but scalar"
+one_line_err "field 'label' has no pictures; its type is scalar"
 run 1 "$FFINSPECT" view dst --output no/folder/x.png
 one_line_err 'no/folder/x.png: cannot create the file'
 run 1 "$FFINSPECT" view dst --output /dev/full
-one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another place'
+one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another file'
 
 # The boxes of a set made from COCO are drawn in the picture: a red and a blue one, and nothing
 # where there is none.

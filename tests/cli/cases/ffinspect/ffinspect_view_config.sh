@@ -52,8 +52,8 @@ refused() { # LINES PATTERN
   no_out
   one_line_err "^ffinspect: error: wrong.toml: $2"
 }
-refused 'lr = 0.1' 'is not of a run on pictures with labels, whose transforms can be shown: it has neither image-size nor crop-scale'
-refused $'task = "bevformer"\nimage-size = 8' "is not of a run on pictures with labels, whose transforms can be shown: its task is 'bevformer'"
+refused 'lr = 0.1' 'does not belong to a run on pictures with labels: it has neither image-size nor crop-scale'
+refused $'task = "bevformer"\nimage-size = 8' "does not belong to a run on pictures with labels: its task is 'bevformer'"
 refused 'crop-scale = [0.9, 0.1]' '.*crop-scale.*two numbers with 0 < MIN <= MAX <= 1'
 refused 'image-size = "large"' '.*image-size'
 refused 'interpolation = "lanczos"' '.*interpolation'
@@ -64,10 +64,10 @@ one_line_err '^ffinspect: error: none.toml: cannot be opened'
 run 2 "$FFINSPECT" view dst --output x.png --config config.toml --transform 'Resize((8, 8))'
 one_line_err '--(config|transform) excludes --(transform|config)'
 run 2 "$FFINSPECT" view dst --output x.png --config config.toml --results found.jsonl
-one_line_err '--results: what was found is drawn into whole pictures; leave it out, or --config'
+one_line_err '--results: results are drawn into whole pictures only; leave it out, or --config'
 run 2 "$FFINSPECT" view dst --output x.png --draws 2
 one_line_err '--draws requires --transform or --config'
 run 1 "$FFINSPECT" view dst --output config.toml --config config.toml
-one_line_err 'config.toml: would be written, but is also read as config.toml'
+one_line_err 'config.toml: is the output, but it is also the input config.toml'
 check grep -q crop-scale config.toml
 check test ! -e x.png

@@ -15,7 +15,7 @@ json 'len(d["samples"]) == 6 and d["field"] == "CAM_FRONT/image"'
 run 0 "$FFINSPECT" view set/mini_val --record 2 --field CAM_BACK/image --output sheet.png --json
 json '[s["record"] for s in d["samples"]] == [2] and d["field"] == "CAM_BACK/image"'
 run 1 "$FFINSPECT" view set/mini_val --record 6 --output none.png
-one_line_err 'mini_val: has 6 records; there is no number 6'
+one_line_err 'mini_val: has 6 records, from number 0; there is no record 6'
 check test ! -e none.png
 
 # Detections beside the annotations: sample-1-1 has five, with scores of 0.9, 0.8 .. 0.5.
@@ -52,15 +52,15 @@ bad_results() { # STATUS REGEX ARGUMENTS...
   one_line_err "^ffinspect: error: $2"
   check test ! -e none.png
 }
-bad_results 1 'lacks.json: the results lack sample sample-1-1; give those of this split, or another --record' --record 4 --results lacks.json
+bad_results 1 'lacks.json: the results have no sample sample-1-1; give results of this split, or another --record' --record 4 --results lacks.json
 bad_results 1 "wrong.json: sample sample-1-1, box 0: detection_name is 'wall'" --record 4 --results wrong.json
 bad_results 1 'none.json: ' --record 4 --results none.json
-bad_results 1 'set/mini_val: results can be drawn into keyframes .* give --record' --results set/results.json
-bad_results 1 'set/mini_val: results can be drawn into keyframes' --record 4 --field CAM_BACK/image --results set/results.json
+bad_results 1 'set/mini_val: results can be drawn into one keyframe .* give --record' --results set/results.json
+bad_results 1 'set/mini_val: results can be drawn into one keyframe' --record 4 --field CAM_BACK/image --results set/results.json
 bad_results 2 '--min-score requires --results' --record 4 --min-score 0.5
 cp set/results.json same.json
 run 1 "$FFINSPECT" view set/mini_val --record 4 --results same.json --output same.json
-one_line_err 'same.json: would be written, but is also read as same.json'
+one_line_err 'same.json: is the output, but it is also the input same.json'
 check cmp set/results.json same.json
 
 # What is missing is said in the picture and in the JSON; radars that were not converted are not
@@ -69,7 +69,7 @@ run 0 "$MAKE_NUSCENES_ROOT" src
 rm src/samples/CAM_BACK/*402000000000.jpg src/samples/LIDAR_TOP/*402000000000.pcd.bin src/samples/RADAR_FRONT/*402000000000.pcd
 run 0 "$FFCONVERT" nuscenes src part --allow-partial --quiet
 run 0 "$FFINSPECT" view part --split mini_train --record 0 --output part.png --json
-json 'd["problems"] == ["CAM_BACK: there is no picture: the set was converted without it", "LIDAR_TOP: there are no points: the set was converted without them", "RADAR_FRONT: there are no points: the set was converted without them"]'
+json 'd["problems"] == ["CAM_BACK: no picture: the data set was converted without it", "LIDAR_TOP: no points: the data set was converted without them", "RADAR_FRONT: no points: the data set was converted without them"]'
 run 0 "$FFINSPECT" view part --split mini_train --record 1 --output whole.png --json
 json 'd["problems"] == []'
 run 0 "$FFCONVERT" nuscenes src cameras --allow-partial --no-radar --quiet

@@ -27,7 +27,7 @@ run 0 "$FFINSPECT" view dst --count 2 --size 64 --output views.png --json \
 json '[(v["view"], v["copy"], v["width"]) for v in d["samples"][1]["views"]] == [("global", 0, 24), ("global", 1, 24)] + [("local-1", i, 16) for i in range(5)]'
 json 'd["width"] == 8 + 7 * 72'
 run 1 "$FFINSPECT" view dst --columns 3 --output x.png --transform 'a*4: Resize((8, 8))'
-one_line_err "^ffinspect: error: --columns 3 is too few for the 4 pictures of each record"
+one_line_err "^ffinspect: error: --columns 3 is too few: the 4 pictures of each record"
 
 # A sheet that is too large is refused before anything is decoded.
 run 1 "$FFINSPECT" view dst --output x.png --size 2048 --draws 1000 --transform 'Resize((8000, 8000))'
@@ -39,17 +39,17 @@ refused() { # TEXT PATTERN
   no_out
   one_line_err "^ffinspect: error: $2"
 }
-refused 'RandomResizeCrop(224)' "there is no transform 'RandomResizeCrop'; the nearest: RandomResizedCrop, "
-refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parameter 'scal'; it is RandomResizedCrop\(size, scale, "
+refused 'RandomResizeCrop(224)' "there is no transform 'RandomResizeCrop'; the nearest names are RandomResizedCrop, "
+refused 'RandomResizedCrop(224, scal=(0.4, 1))' "RandomResizedCrop has no parameter 'scal'; its form is RandomResizedCrop\(size, scale, "
 refused 'Resize(0)' 'Resize size is 0; expected 1 to 8192'
 refused 'Resize(64)' 'Resize\(64\) makes the short side 64 pixels long, so pictures have different sizes; give Resize\(\(64, 64\)\)'
-refused 'RandomIoUCrop(), Resize((8, 8))' ".*has no field 'boxes' \[n, 4\], at which RandomIoUCrop looks"
+refused 'RandomIoUCrop(), Resize((8, 8))' ".*has no field 'boxes' \[n, 4\], which RandomIoUCrop needs"
 refused 'two words: Resize((8, 8))' "'two words' is not a name of a view"
 refused 'none*0: Resize((8, 8))' "'none\*0' is not a name of a view"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --transform 'b: Resize((8, 8))'
-one_line_err "'Resize\(\(8, 8\)\)' has no name, which each of several views needs"
+one_line_err "'Resize\(\(8, 8\)\)' has no name, but each of several views needs one"
 run 1 "$FFINSPECT" view dst --output x.png --transform 'a: Resize((8, 8))' --transform 'a: Resize((9, 9))'
-one_line_err "two views are called 'a'"
+one_line_err "two views have the name 'a'"
 check test ! -e x.png
 
 # Options that have no meaning together.
@@ -58,7 +58,7 @@ one_line_err '--draws requires --transform'
 run 2 "$FFINSPECT" view dst --output x.png --draw-seed 2
 one_line_err '--draw-seed requires --transform'
 run 2 "$FFINSPECT" view dst --output x.png --transform 'Resize((8, 8))' --results found.jsonl
-one_line_err '--results: what was found is drawn into whole pictures'
+one_line_err '--results: results are drawn into whole pictures only'
 run 0 "$FFINSPECT" view --help
 out 'RandomResizedCrop\(size=224, scale=\(0.08, 1\), '
 run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 1 --val-scenes 1 --frames 2 --size 160 --quiet

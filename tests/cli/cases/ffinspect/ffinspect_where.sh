@@ -21,11 +21,11 @@ run 0 "$FFINSPECT" view dst --split train --where 'label == 2' --output sheet.pn
 json 'all(s["label"] == 2 and s["record"] % 4 == 2 for s in d["samples"])'
 
 run 1 "$FFINSPECT" ls dst --where 'label ~ 3'
-one_line_err "the filter 'label ~ 3' lacks 'in', 'not in' or one of == != < <= > >= before '~ 3'"
+one_line_err "the filter 'label ~ 3' needs 'in', 'not in' or one of == != < <= > >= before '~ 3'"
 run 1 "$FFINSPECT" ls dst --where 'image == x'
 one_line_err "field 'image' is not kept as a column"
 run 1 "$FFINSPECT" ls dst --indices index
-one_line_err 'an index file belongs to one of several splits; choose it with --split'
+one_line_err 'an index file belongs to one split; choose the split with --split'
 echo 40 >index
 run 1 "$FFINSPECT" ls dst --split train --indices index
 one_line_err 'there is no record 40; the split has 40'
@@ -36,4 +36,4 @@ one_line_err 'none: cannot open the index file'
 run 0 "$FFINSPECT" view dst --split train --where 'label == 2' --record 6 --output one.png --json
 json '[s["record"] for s in d["samples"]] == [6]'
 run 1 "$FFINSPECT" view dst --split train --where 'label == 2' --record 5 --output one.png
-one_line_err 'record 5 is not among those that --where and --indices choose'
+one_line_err 'record 5 is not chosen by --where and --indices'

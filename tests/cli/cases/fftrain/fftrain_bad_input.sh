@@ -22,21 +22,21 @@ check test ! -e run
 bad 'image-size must be' --data data --image-size 0
 bad 'image-size must be' --data data --image-size -5
 bad 'crop-scale must be' --data data --crop-scale 0.5 0.2
-bad 'fewer than one step of 99' --data data --batch-size 99
+bad 'fewer pictures than one step, 99' --data data --batch-size 99
 bad 'cannot make the work folder' --data data "${options[@]}" --work-dir /dev/null/run
 run 1 "$FFTRAIN" --data data "${options[@]}" --lr-schedule step --work-dir nan --label-smoothing 0.1 --weight-decay 1e30
 one_line_err '^fftrain: error: the loss became -?(nan|inf) in epoch 1, step [0-9]+; try a smaller --lr'
 check test ! -e nan/epoch-0001.safetensors
 
 run 0 "$FFTRAIN" --data data "${options[@]}" --work-dir run
-bad 'holds a run already; continue it with --resume' --data data "${options[@]}" --work-dir run
+bad 'has a run already; continue it with --resume' --data data "${options[@]}" --work-dir run
 bad 'has done 1 of 1 epochs; give more --epochs' --resume-from run
 run 1 "$FFTRAIN" --resume-from run --epochs 3 --lr 1e30 --weight-decay 1e30
 one_line_err 'the loss became (nan|inf) in epoch 2, step [0-9]+; .*; the last good checkpoint is run/epoch-0001.safetensors$'
-bad 'is of arch resnet18, but resnet34 was asked for' --resume-from run --arch resnet34 --epochs 2
-bad "its 3 classes are not the 4 of the data set" --resume-from run --data four --epochs 2
-bad "its 4 classes are not the 3" --evaluate run --data four
-bad 'holds no checkpoint' --evaluate data
+bad 'has the arch resnet18, but resnet34 was asked for' --resume-from run --arch resnet34 --epochs 2
+bad "its 3 classes differ from the 4 of the data set" --resume-from run --data four --epochs 2
+bad "its 4 classes differ from the 3" --evaluate run --data four
+bad 'contains no checkpoint' --evaluate data
 bad 'cannot open' --evaluate nothing.safetensors
 head -c 100000 run/epoch-0001.safetensors >half.safetensors
 bad 'half.safetensors: .*damaged' --evaluate half.safetensors
@@ -55,7 +55,7 @@ for not_a_file in pipe folder; do
 done
 printf 'epochs = 1\n\0\n' >zero.toml
 run 2 "$FFTRAIN" --data data --config zero.toml
-one_line_err 'zero.toml: is not text: it holds a zero byte'
+one_line_err 'zero.toml: is not text: it contains a zero byte'
 echo 'epochs = [1, 2]' >two.toml
 run 2 "$FFTRAIN" --data data --config two.toml
 one_line_err "two.toml: line 1: 'epochs' has 2 values, but takes 1"
@@ -63,6 +63,6 @@ bad 'epochs must be 1 to 1000000000' --data data --epochs 4611686018427387904
 bad 'batch-size must be 1 to 1000000000' --data data --batch-size 4611686018427387904
 bad 'accumulate must be 1 to 1000000' --data data --accumulate 4611686018427387904
 run 2 "$FFTRAIN" --data data --seed -1
-one_line_err 'error: --seed: -1 is not a number from 0 to'
+one_line_err 'error: --seed: -1 is not a whole number from 0 to'
 run 1 env RANK=0 WORLD_SIZE=99999999999 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=2999 timeout 300 "$FFTRAIN" --data data
 one_line_err 'WORLD_SIZE is 99999999999, which is too large'

@@ -40,7 +40,7 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metri
 # An evaluation gives each keyframe once, for any number of processes: also for more than there are
 # scenes.
 run 1 "$FFTRAIN" --evaluate whole --results one.jsonl --compute-threads 1
-one_line_err 'one.jsonl: is to end in .json$'
+one_line_err 'one.jsonl: must end in .json$'
 no_out
 run 0 "$FFTRAIN" --evaluate whole --results one.json --compute-threads 1
 nds=$(sed -n 's/^val NDS \([0-9.]*\) %.*/\1/p' "$work/.stdout")
@@ -75,7 +75,7 @@ for split in train val; do ln -s ../data/$split mini/mini_$split; done
 run 0 "$FFTRAIN" --evaluate whole --data mini --val-split train --compute-threads 1
 out '^val NDS .* 9 keyframes$'
 run 1 "$FFTRAIN" --evaluate whole --data mini --val-split test --compute-threads 1
-one_line_err "mini: there is no split 'test'; the data set has mini_train, mini_val"
+one_line_err "mini: there is no split 'test'; the splits are mini_train, mini_val"
 
 # A backbone from a detector.
 run 0 "$FFTRAIN" "${steps[@]}" --backbone-weights weights.pth --work-dir begun
@@ -83,7 +83,7 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl begun/metric
 
 # Rare classes more often, keyframes without objects, recomputation, and half precision.
 run 0 "$FFTRAIN" "${options[@]}" --class-balanced --limit-batches 1 --epochs 1
-out '^class-balanced: [0-9]+ keyframes an epoch; of each class before and after$'
+out '^class-balanced: [0-9]+ keyframes in an epoch; with each class, before and after$'
 out '^  car +[0-9]+ +[0-9]+$'
 run 0 "$FFTRAIN" "${options[@]}" --empty-frames --amp bf16 --queue-length 1 --limit-batches 1 --epochs 1 --eval-every 2
 out '^epoch 1/1  train loss [0-9.]+  val NDS'
@@ -103,13 +103,13 @@ PYTHON
 
 # Mistakes are one sentence before training starts.
 run 1 "$FFTRAIN" "${options[@]}" --global-batch-size 100
-one_line_err 'data/train: the split has 9 keyframes to train on, fewer than one step of 100; give a smaller --batch-size$'
+one_line_err 'data/train: the split has 9 keyframes to train on, but one step needs 100; give a smaller --batch-size$'
 run 1 "$FFTRAIN" "${options[@]}" --recompute
 one_line_err 'recompute must be off for micro'
 run 1 "$FFTRAIN" "${options[@]}" --arch tiny --backbone-weights weights.pth
-one_line_err "weights.pth: tensor 'conv1.weight' is .*\\[32, 3, 7, 7\\], but the model needs .*\\[64, 3, 7, 7\\]; is it of another --arch"
+one_line_err "weights.pth: tensor 'conv1.weight' is .*\\[32, 3, 7, 7\\], but the model needs .*\\[64, 3, 7, 7\\]; give other weights, another --arch"
 run 1 "$FFTRAIN" --evaluate weights.pth --data data --task bevformer --arch tiny
-one_line_err "weights.pth: tensor .img_backbone.conv1.weight. is .*, but the model needs .*; is it of another --arch"
+one_line_err "weights.pth: tensor .img_backbone.conv1.weight. is .*, but the model needs .*; give other weights, another --arch"
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --task bevformer --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'scene'; BEVFormer trains on nuScenes' keyframes with six cameras"
@@ -123,9 +123,9 @@ one_line_err "two-cameras/train: the data set has no field 'CAM_FRONT_RIGHT/imag
 for table in sample_annotation instance; do for folder in root/v1.0-*; do echo '[]' >"$folder/$table.json"; done; done
 run 0 "$FFCONVERT" nuscenes root without-boxes --quiet
 run 0 "$FFTRAIN" --evaluate whole --data without-boxes --results unseen.json --nproc 2 --compute-threads 1
-out "^\[0\] without-boxes/val has no annotations, as the test split, so there is no metric; the results of 2 keyframes are in unseen.json$"
+out "^\[0\] without-boxes/val has no annotations, like the test split, so there is no metric; the results of 2 keyframes are in unseen.json$"
 check python3 -c 'import json; assert len(json.load(open("unseen.json"))["results"]) == 2'
 run 1 "$FFTRAIN" --evaluate whole --data without-boxes --compute-threads 1
-one_line_err 'without-boxes/val has no annotations, as the test split; --evaluate with --results FILE writes what is found in it$'
+one_line_err 'without-boxes/val has no annotations, like the test split; give --evaluate with --results FILE to write the predictions$'
 run 1 "$FFTRAIN" "${options[@]:2}" --data without-boxes --empty-frames
-one_line_err 'without-boxes/val: has no annotations to validate against, as the test split; give another --val-split$'
+one_line_err 'without-boxes/val: has no annotations for a validation, like the test split; give another --val-split$'

@@ -103,13 +103,13 @@ bad() { # REGEX TEXT OF THE FILE
   one_line_err "^fftrain: error: .*$1.*see fftrain --help$"
   no_out
 }
-bad "bad.toml: line 1: 'learning-rate' is not an option for a file; use instead lr" 'learning-rate = 0.1'
-bad "bad.toml: line 2: 'optimizer.lr' is not an option for a file; the nearest are lr, " '[optimizer]
+bad "bad.toml: line 1: 'learning-rate' cannot be set in a file; use lr instead" 'learning-rate = 0.1'
+bad "bad.toml: line 2: 'optimizer.lr' cannot be set in a file; the nearest names are lr, " '[optimizer]
 lr = 0.1'
 bad "'resume' is not an option" 'resume = "run"'
 bad "lr" 'lr = "fast"'
 bad "optimizer" 'optimizer = "lamb"'
-bad "'threads' is not an option for a file; it is num-threads now" 'threads = 1'
+bad "'threads' cannot be set in a file; it is num-threads now" 'threads = 1'
 run 2 "$FFTRAIN" "${small[@]}" --config nowhere.toml
 one_line_err '^fftrain: error: .*nowhere.toml'
 printf 'lr = -1\n' >bad.toml

@@ -20,14 +20,14 @@ options=(--data tokens --task gpt2 "${sizes[@]}" --context 24 --optimizer adamw 
 run 0 "$FFTRAIN" --task gpt2 --help
 out '^Mesh of processes \(task gpt2\):$'
 run 0 "$FFTRAIN" "${options[@]:2}" --data tokens --epochs 2 --work-dir whole
-out '^GPT-2 of 14496 parameters: [0-9.e-]+ GFLOP a token in training, context 24$'
+out '^GPT-2 of 14496 parameters: [0-9.e-]+ GFLOP per token in training, context 24$'
 out '^epoch 2/2  train loss [0-9.]+  val loss [0-9.]+  perplexity [0-9.]+  lr '
 check grep -q '"kind":"validation".*"loss":.*"perplexity":.*"tokens":' whole/metrics.jsonl
 check grep -Fxq 'task = "gpt2"' whole/config.toml
 
 # Its texts are ffgenerate's.
 run 1 "$FFTRAIN" --predict whole --data tokens --results texts.jsonl
-one_line_err 'the task gpt2 predicts nothing; ffgenerate --model RUN --prompt TEXT continues texts with its weights$'
+one_line_err 'the task gpt2 makes no predictions; to continue texts, run ffgenerate --model RUN --prompt TEXT$'
 run 1 "$FFTRAIN" --evaluate whole --results texts.jsonl
 one_line_err 'the task gpt2 writes no results; leave --results out$'
 
@@ -72,9 +72,9 @@ out 'epoch 1/1  train loss [0-3]\.'
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
 run 1 "$FFTRAIN" --evaluate damaged/epoch-0002.parts "${one[@]}"
-one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged: use the one before it'
+one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged, use the previous one'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
-out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
+out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used'
 check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl damaged/metrics.jsonl 1e-5
 run 0 "$FFTRAIN" --evaluate mesh "${one[@]}"
@@ -133,19 +133,19 @@ expect() {
 expect 1 'context must be 1 to the network.s positions, 32, or 0' "$FFTRAIN" "${options[@]}" --context 33
 expect 1 '--vocabulary 200 is less than the data.s 257 tokens; give at least 257' "$FFTRAIN" "${options[@]}" --vocabulary 200
 expect 1 '--data-parallel 2 x --pipeline-parallel 1 x --tensor-parallel 1 are 2 processes, but 1 were started' "$FFTRAIN" "${options[@]}" --data-parallel 2
-expect 1 'config.json: is of a GPT-2 with 2 heads, but the network here has 4' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
-expect 1 'a prompt of 13 tokens and 20 more are longer than the network.s 32 positions; give --max-tokens 19 or fewer' \
+expect 1 'config.json: belongs to a GPT-2 with 2 heads, but the network here has 4' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
+expect 1 '13 tokens of a prompt and 20 new ones are more than the network.s 32 positions; give --max-tokens 19 or fewer' \
   "$FFGENERATE" --model model --prompt 'the old tower' --max-tokens 20
 expect 2 '--model is required' "$FFGENERATE" --prompt x
 run 1 "$FFGENERATE" --model model --nproc 2 --tensor-parallel 1 --prompt x --max-tokens 4
-err '--tensor-parallel 1 x --pipeline-parallel 1 are 1 processes, but 2 were started; start as many'
+err '--tensor-parallel 1 x --pipeline-parallel 1 need 1 processes, but 2 were started; start 1'
 run 1 "$FFGENERATE" --model model --tensor-parallel 3 --prompt x --max-tokens 4
 err '2 heads cannot be divided among 3 processes of --tensor-parallel; give a divisor of 2'
 expect 1 'sequence-parallel must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
 expect 1 'shard-optimizer must be off with the optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
-expect 1 'config.json: exists, and is not replaced' "$FFTRAIN" --export mesh --output model/pytorch_model.bin
+expect 1 'config.json: exists, but the export would write this file, too' "$FFTRAIN" --export mesh --output model/pytorch_model.bin
 # What is refused is not written in part.
 mkdir taken && touch taken/config.json
 run 1 "$FFTRAIN" --export whole --output taken/model.safetensors
-one_line_err 'taken/config.json: exists, and is not replaced'
+one_line_err 'taken/config.json: exists, but the export would write this file, too'
 check ! test -e taken/model.safetensors

@@ -29,7 +29,7 @@ for rank in 3 1; do
 done
 check test "$(ls -d run/epoch-*.parts | wc -l)" -ge 1
 run 0 "$FFTRAIN" "${options[@]}" "${mesh[@]}" --work-dir run --resume
-out 'going on from run/epoch-[0-9a-z-]*.parts$'
+out 'continuing from run/epoch-[0-9a-z-]*.parts$'
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl run/metrics.jsonl 1e-5
 check test -e run/epoch-0006.parts
 check bash -c '! ls run | grep -q tmp'

@@ -33,7 +33,7 @@ if [ -x "$torchrun" ]; then
   await test -e run/epoch-0002.safetensors
   kill -9 "$(pgrep -P $! | tail -1)"
   check wait $!
-  check grep -q '^going on from run/epoch-' out
+  check grep -q '^continuing from run/epoch-' out
   check test -e run/epoch-0008.safetensors
   tested+=" torchrun"
 fi

@@ -7,15 +7,15 @@ own=(--arch micro --image-size 32 --optimizer adamw --weight-decay 0 --lr 1e-3 -
 options=(--data a:1 --data b:3 "${own[@]}")
 
 run 0 "$FFTRAIN" --task rootnet --help
-out 'DATA:WEIGHT is its share of an epoch'
+out 'WEIGHT is the share of an epoch'
 
 # 32 samples an epoch, as many as there are records: 8 of a, 24 of b, each of b's three times. Both
 # are validated.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir whole
 out '^a/train: 25\.0 % of an epoch, 8 samples of 24 records$'
 out '^b/train: 75\.0 % of an epoch, 24 samples of 8 records$'
-out '^a/val: validated, 5 records$'
-out '^b/val: validated, 4 records$'
+out '^a/val: for validation, 5 records$'
+out '^b/val: for validation, 4 records$'
 out '^epoch 2/2  train loss [0-9.]+  val MRPE [0-9.]+ .* AP [0-9.]+ %'
 check grep -q '"kind":"validation".*"persons":9' whole/metrics.jsonl
 check test "$(grep -c '"kind":"train"' whole/metrics.jsonl)" = 8
@@ -38,16 +38,16 @@ rank=(env WORLD_SIZE=2 MASTER_ADDR=x MASTER_PORT=1)
 meeting=("${slow[@]}" --dist-init-method "file://$PWD/meet")
 "${rank[@]}" RANK=1 LOCAL_RANK=1 "$FFTRAIN" --data a:1 --data b:2 "${meeting[@]}" >second.out 2>&1 &
 run 1 "${rank[@]}" RANK=0 LOCAL_RANK=0 "$FFTRAIN" --data a:1 --data b:3 "${meeting[@]}"
-one_line_err '1 of 2 processes were started for another run than rank 0'
+one_line_err '1 of 2 processes have another run than rank 0'
 wait $!
-check grep -q 'rank 1 was started with data_weights \[1.0,2.0\], and rank 0 with \[1.0,3.0\]' second.out
+check grep -q 'rank 1 was started with data_weights \[1.0,2.0\], but rank 0 with \[1.0,3.0\]' second.out
 
 # Stopped within an epoch or at its end and continued, with other processes too. Other shares of the
 # sets are another run.
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir once
 mkdir middle && mv once/epoch-0001-samples-000000016.safetensors middle
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir middle --resume
-out '^going on from middle/epoch-0001-samples-000000016.safetensors$'
+out '^continuing from middle/epoch-0001-samples-000000016.safetensors$'
 check cmp once/epoch-0002.safetensors middle/epoch-0002.safetensors
 run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir cut
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir cut --resume
@@ -55,7 +55,7 @@ check cmp once/epoch-0002.safetensors cut/epoch-0002.safetensors
 run 1 "$FFTRAIN" --data a:1 --data b:2 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
 one_line_err "epoch-0002.safetensors: its run had the order 'mixture of 8/24 \+ 24/8, 32 samples', and a:1 and b:2 give 'mixture of 11/24 \+ 21/8, 32 samples'; give the weights of its run"
 run 1 "$FFTRAIN" --data b:3 --data a:1 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
-one_line_err 'its run was on other data than b:3 and a:1'
+one_line_err 'its run used other data than b:3 and a:1'
 run 0 "$FFTRAIN" --resume-from cut --epochs 3 --nproc 2
 run 0 "$FFTRAIN" --evaluate cut
 out '^val MRPE .* 9 persons$'
@@ -69,7 +69,7 @@ check test "$(grep -c '"kind":"train"' equal/metrics.jsonl)" = 6
 # What has a validation split is validated, and nothing else.
 cp -r b without && rm -r without/val
 run 0 "$FFTRAIN" --data a --data without "${own[@]}" --epochs 1
-out '^a/val: validated, 5 records$'
+out '^a/val: for validation, 5 records$'
 check ! grep -q '^without/val' "$work/.stdout"
 rm -r without/train
 run 1 "$FFTRAIN" --data a --data without "${own[@]}" --epochs 1
@@ -85,20 +85,20 @@ mv b:3 b
 
 # Mistakes.
 run 2 "$FFTRAIN" --data a:1 --data b:0 "${own[@]}" --epochs 1
-one_line_err 'data b:0 has the weight 0, which must be a number more than 0'
+one_line_err 'data b:0 has the weight 0, but a weight must be more than 0'
 run 1 "$FFTRAIN" --data a:1 --data b:1e-9 "${own[@]}" --epochs 1
-one_line_err 'an epoch of 32 samples has none of data set 1; give that a larger weight'
+one_line_err 'an epoch of 32 samples has no sample of data set 1; give this data set a larger weight'
 run 1 "$FFTRAIN" --data a --data b "${own[@]}" --global-batch-size 64 --epochs 1
-one_line_err 'an epoch has 48 samples, fewer than one step of 64'
+one_line_err 'an epoch has 48 samples, but one step needs 64'
 run 1 "$FFTRAIN" --evaluate cut --results out.json
-one_line_err 'results are of one data set, and 2 were given'
+one_line_err 'results belong to one data set, but 2 were given'
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --data a --data pictures "${own[@]}" --epochs 1
 one_line_err "pictures/train: the data set has no field 'box'"
 # As a set of 3DPW would be.
 cp -r b metres && sed -i 's/"persons": "demo"/"persons": "3dpw"/' metres/train/manifest.json
 run 1 "$FFTRAIN" --data a --data metres "${own[@]}" --epochs 1
-one_line_err 'metres/train: its lengths are in m, and those of .*a/train in mm, so that they cannot be mixed'
+one_line_err 'metres/train: its lengths are in m, but the lengths of .*a/train are in mm, so they cannot be mixed'
 
 # Pictures of one list of classes can be mixed, others not; a task for one data set says so.
 run 0 "$FFCONVERT" demo more --classes 3 --images 6 --val-images 3 --size 32 --seed 3 --quiet
@@ -108,6 +108,6 @@ out '^pictures/train: 66\.7 % of an epoch, 10 samples of 9 records$'
 out '^epoch 1/1 '
 run 0 "$FFCONVERT" demo other --classes 4 --images 6 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --data pictures --data other "${pictures[@]}"
-one_line_err 'other/train: has 4 classes and .*pictures/train has 3, so that a label would mean two things'
+one_line_err 'other/train: has 4 classes, but .*pictures/train has 3, so a label would mean two classes'
 run 1 "$FFTRAIN" --task gpt2 --data pictures --data more
 one_line_err 'this task trains on one data set, but 2 were given \(pictures and more\)'

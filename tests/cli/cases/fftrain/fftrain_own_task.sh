@@ -67,12 +67,12 @@ assert abs(sum(rows) / len(rows) - last["mean_error"]) < 1e-4, last'
 
 # Another task's checkpoint is refused, and so is a confusion matrix of a task without classes.
 run 1 "$TRAIN_NUMBER" --resume-from straight --task classification --data data --epochs 99
-one_line_err 'is of the task number, but classification was asked for'
+one_line_err 'belongs to the task number, but the task classification was asked for'
 run 0 "$FFTRAIN" --data data --arch mobilenet_v3_small --image-size 32 --batch-size 8 --epochs 1 --limit-batches 1 --compute-threads 1 --work-dir pictures
 run 1 "$TRAIN_NUMBER" --evaluate straight --confusion c.json
-one_line_err 'the task number has no classes, and so no confusion matrix$'
+one_line_err 'the task number has no classes, so it has no confusion matrix$'
 run 1 "$FFTRAIN" --evaluate pictures --results r.txt
-one_line_err 'r.txt: is to end in .jsonl or .csv$'
+one_line_err 'r.txt: must end in .jsonl or .csv$'
 run 1 "$FFTRAIN" --evaluate straight
 one_line_err "unknown task 'number'; expected one of bevformer, classification"
 
@@ -87,7 +87,7 @@ run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 2 --work-dir whole
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 4 --team 2 --work-dir teams
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl teams/metrics.jsonl 1e-5
 run 1 "$TRAIN_NUMBER" "${options[@]}" --nproc 3 --team 2
-err 'a network over 2 team needs a multiple of 2 processes, but 3 were started; start another number$'
+err 'a network divided over 2 team needs a multiple of 2 processes, but 3 were started; start such a number of processes$'
 # Another number of teams goes on with it, and evaluates each picture once.
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 6 --nproc 2 --team 2 --work-dir teams --resume
 run 0 "$TRAIN_NUMBER" --evaluate teams --nproc 3 --team 3

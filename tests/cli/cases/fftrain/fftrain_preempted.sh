@@ -11,14 +11,14 @@ preempt() {
   kill -TERM $trainer
   wait $trainer
   check test $? = 75
-  check grep -q 'stopped when asked to, .*stopped/epoch-.*holds everything: the same command with --resume continues' out
+  check grep -q 'stopped on request after .*stopped/epoch-.*has all state: the same command with --resume continues' out
 }
 preempt --nproc 2
 check test ! -e stopped/epoch-0003.safetensors
 preempt
-check grep -q 'going on from stopped/epoch-' out
+check grep -q 'continuing from stopped/epoch-' out
 run 0 "$FFTRAIN" "${options[@]}" --work-dir stopped --resume --nproc 2
-out 'going on from stopped/epoch-.*safetensors'
+out 'continuing from stopped/epoch-.*safetensors'
 check python3 "$cli_folder/compare_losses.py" undisturbed/metrics.jsonl stopped/metrics.jsonl 1e-4
 # Nothing is left to do.
 run 0 "$FFTRAIN" "${options[@]}" --work-dir stopped --resume
@@ -41,8 +41,8 @@ check cmp same/epoch-0002.safetensors cut/epoch-0002.safetensors
 # A damaged newest checkpoint: the one before it is taken, and that is said.
 truncate -s -1000 cut/epoch-0002.safetensors
 run 0 "$FFTRAIN" "${options[@]}" --work-dir cut --epochs 2 --resume
-out 'cut/epoch-0002.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
-out 'going on from cut/epoch-0001'
+out 'cut/epoch-0002.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used'
+out 'continuing from cut/epoch-0001'
 check cmp same/epoch-0002.safetensors cut/epoch-0002.safetensors
 check test -e cut/epoch-0002.safetensors.damaged
 

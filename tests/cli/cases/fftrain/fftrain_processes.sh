@@ -51,9 +51,9 @@ check wait $!
 
 # Mistakes are explained, not waited for.
 run 1 env RANK=0 "$FFTRAIN" "${options[@]}"
-one_line_err 'RANK is set but WORLD_SIZE is not; set both'
+one_line_err 'RANK is set, but WORLD_SIZE is not; set both'
 run 1 "$FFTRAIN" "${options[@]}" --launcher slurm
-one_line_err 'SLURM_STEP_NUM_TASKS is not set, which the launcher slurm needs'
+one_line_err 'SLURM_STEP_NUM_TASKS is not set, but the launcher slurm needs it'
 run 1 "$FFTRAIN" "${options[@]}" --launcher slrum
 one_line_err "unknown launcher 'slrum'; expected one of auto, none, torchrun, slurm, mpi, node and pytorch"
 run 1 env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 2
@@ -69,7 +69,7 @@ time.sleep(1000)' &
 await test -e bound
 port=$(cat bound)
 run 1 env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 5
-one_line_err "the port of tcp://127.0.0.1:$port is in use by another program"
+one_line_err "another program uses the port of tcp://127.0.0.1:$port"
 kill $!
 run 1 "$FFTRAIN" "${options[@]}" --device cuda:7
 one_line_err 'GPU'

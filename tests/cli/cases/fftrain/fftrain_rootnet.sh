@@ -29,7 +29,7 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl larger/metri
 
 # An evaluation gives each person once, for any number of processes; ffeval has the same figures.
 run 1 "$FFTRAIN" --evaluate whole --results one --compute-threads 1
-one_line_err 'one: is to end in .json$'
+one_line_err 'one: must end in .json$'
 no_out
 run 0 "$FFTRAIN" --evaluate whole --results one.json --compute-threads 1
 mrpe=$(sed -n 's/^val MRPE \([0-9.]*\) .*/\1/p' "$work/.stdout")
@@ -87,11 +87,11 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl begun/metric
 
 # Mistakes are one sentence before training starts.
 run 1 "$FFTRAIN" "${options[@]}" --global-batch-size 100
-one_line_err 'data/train: the split has 24 records, fewer than one step of 100; give a smaller --batch-size$'
+one_line_err 'data/train: the split has 24 records, but one step needs 100; give a smaller --batch-size$'
 run 1 "$FFTRAIN" "${options[@]}" --image-size 40
 one_line_err 'image-size must be a multiple of 32 up to 4096, or 0'
 run 1 "$FFTRAIN" "${options[@]}" --backbone-weights snapshot_1.pth.tar --arch resnet50
-one_line_err "snapshot_1.pth.tar: tensor 'conv1.weight' is .*, but the model needs .*; is it of another --arch"
+one_line_err "snapshot_1.pth.tar: tensor 'conv1.weight' is .*, but the model needs .*; give other weights, another --arch"
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --task rootnet --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'box'; RootNet trains on records of persons"
@@ -100,7 +100,7 @@ run 1 "$FFEVAL" rootnet data --split val --results cut.json
 one_line_err 'cut.json: is not valid JSON'
 python3 -c 'import json; d = json.load(open("one.json")); d[4]["image_id"] = 99; json.dump(d, open("other.json", "w")); json.dump(d[:3], open("few.json", "w"))'
 run 1 "$FFEVAL" rootnet data --split val --results other.json
-one_line_err 'other.json: its entry 4 is of picture 99, of which the split has no person'
+one_line_err 'other.json: its entry 4 belongs to picture 99, but the split has no person in this picture'
 run 1 "$FFEVAL" rootnet data --split val --results few.json
 one_line_err 'few.json: has 3 entries, but the split has 9 persons'
 run 1 "$FFEVAL" rootnet pictures --split val --results one.json

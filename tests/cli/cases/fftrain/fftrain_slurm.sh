@@ -8,7 +8,7 @@ run 0 srun -n 2 "$FFTRAIN" $options --epochs 1
 out '^epoch 1/1'
 check test "$(grep -c '^epoch' "$work/.stdout")" = 1  # one run of two processes, not two runs
 run 1 srun -n 2 "$FFTRAIN" $options --epochs 1 --launcher torchrun
-err 'which the launcher torchrun needs'
+err 'but the launcher torchrun needs it'
 
 # As README.md writes it. Slurm sends the signal, the run ends with 75, the job is queued again and
 # finishes.
@@ -25,5 +25,5 @@ run 0 scancel --signal USR1 "$job"
 for _ in {1..6000}; do [ -e run/epoch-0008.safetensors ] && break; sleep 0.1; done
 [ -e run/epoch-0008.safetensors ] || { cat job.out; tail -n 5 slurm/controller.log; }
 check test -e run/epoch-0008.safetensors
-check grep -q '^stopped when asked to' job.out
-check grep -q '^going on from run/epoch-' job.out
+check grep -q '^stopped on request' job.out
+check grep -q '^continuing from run/epoch-' job.out

@@ -60,5 +60,5 @@ stops TERM $! 75
 "$FFTRAIN" "${options[@]}" --epochs 1000 --work-dir hung >out 2>err &
 await has_lines hung/metrics.jsonl 3
 stops HUP $! 75
-check grep -q '^stopped when asked to, .*hung/epoch-.*holds everything' out
+check grep -q '^stopped on request after .*hung/epoch-.*has all state' out
 check test -n "$(ls hung | grep safetensors)"

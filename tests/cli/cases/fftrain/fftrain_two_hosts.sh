@@ -25,13 +25,13 @@ check grep -q '"images":8' run/metrics.jsonl
 # Other options on one of them are found before they do harm.
 "${node[@]}" RANK=1 ip netns exec "$two" "$FFTRAIN" "${options[@]}" --nproc 1 --lr 0.02 >other.out 2>&1 &
 run 1 "${node[@]}" RANK=0 ip netns exec "$one" "$FFTRAIN" "${options[@]}" --nproc 1
-one_line_err '1 of 2 processes were started for another run than rank 0'
-check grep -q 'rank 1 was started with lr 0.02, and rank 0 with 0.01; give all processes the same options' other.out
+one_line_err '1 of 2 processes have another run than rank 0'
+check grep -q 'rank 1 was started with lr 0.02, but rank 0 with 0.01; give all processes the same options' other.out
 wait $!
 run 0 "$FFCONVERT" demo other --classes 4 --images 48 --val-images 8 --size 32 --seed 5 --quiet
 "${node[@]}" RANK=1 ip netns exec "$two" "$FFTRAIN" "${options[@]:2}" --nproc 1 --data other >other.out 2>&1 &
 run 1 "${node[@]}" RANK=0 ip netns exec "$one" "$FFTRAIN" "${options[@]}" --nproc 1
-check grep -q 'other is on rank 1 not the data set that rank 0 has' other.out
+check grep -q 'other on rank 1 is another data set than on rank 0' other.out
 wait $!
 # The interface by its name, as for PyTorch.
 "${node[@]}" RANK=1 GLOO_SOCKET_IFNAME=eth0 ip netns exec "$two" "$FFTRAIN" "${options[@]}" --nproc 1 >other.out 2>&1 &

@@ -22,11 +22,11 @@ run 0 "$FFTRAIN" --export weights.pth --output again.safetensors
 check cmp again.safetensors weights.safetensors
 check test ! -e weights.pth.tmp
 bad 'weights.pth: exists; delete it or give another name' --export run --output weights.pth
-bad 'ONNX is written by PyTorch in Python; give a name that ends in .pth and --script' --export run --output weights.onnx
+bad 'fftrain does not write ONNX, but PyTorch does; give a name that ends in .pth and --script' --export run --output weights.onnx
 bad 'are written as .safetensors or .pth' --export run --output weights.bin
-bad 'holds no checkpoint' --export data --output new.pth
+bad 'contains no checkpoint' --export data --output new.pth
 check test ! -e new.pth
-bad 'its 4 classes are not the 3 that the model is trained for \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
+bad 'its 4 classes differ from the 3 classes of the model \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
 bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --image-size 32 --arch resnet34
 
 # Where a run keeps an average of the weights, it is what is validated and what is exported.
@@ -91,7 +91,7 @@ run 0 "$FFKIT_REFERENCE_PYTHON" -c 'import scripted, torch
 model = scripted.load()
 assert not model.training and model(scripted.INPUTS["images"]).shape == (2, 3)
 assert all(torch.equal(v, torch.load("weights.pth")[k]) for k, v in model.state_dict().items())'
-bad 'scripted.pth: has only weights; a script needs the options of a run' --export scripted.pth --output x.pth --script
+bad 'scripted.pth: has only weights, but a script needs the options of a run' --export scripted.pth --output x.pth --script
 rm scripted.pth scripted.pth.json
 bad 'scripted.py: exists; delete it' --export run --output scripted.pth --script
 mkdir hf
@@ -110,5 +110,5 @@ assert beside["pictures"]["size"] == size and beside["pictures"]["filter"] == "b
 touch x.pth.json
 bad 'x.pth.json: exists; delete it' --export run --output x.pth
 rm x.pth.json
-bad 'has only weights; names of another library need the options of a run' --export weights.pth --output x.pth --names timm
+bad 'has only weights, but names of another library need the options of a run' --export weights.pth --output x.pth --names timm
 run 2 "$FFTRAIN" --export run --output x.pth --names timm --script

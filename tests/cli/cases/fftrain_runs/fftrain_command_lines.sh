@@ -8,7 +8,7 @@ run 0 "$FFTRAIN" -a mobilenet_v3_small -b 8 -j 1 -p 2 "${small[@]}" --channels-l
 out '^step 2/8 of epoch 1/1 '
 check grep -q '^batch-size = 8$' run/config.toml
 run 0 "$FFTRAIN" data/train -a mobilenet_v3_small -b 8 "${small[@]}" --limit-batches 1
-err "^data/train is the split 'train' of data, which is taken$"
+err "^data/train is the split 'train' of the data set data; the whole data set is used$"
 run 0 "$FFTRAIN" -a mobilenet_v3_small --dummy -b 4 "${small[@]}" --limit-batches 1
 run 0 "$FFTRAIN" -a mobilenet_v3_small --benchmark -b 2 "${small[@]}" --limit-batches 1
 run 2 "$FFTRAIN" data --data data
@@ -18,25 +18,25 @@ one_line_err "'more' is one argument too many for fftrain"
 run 2 "$FFTRAIN" data --resume run
 one_line_err "'run' is one argument too many for fftrain; --resume takes no value; see fftrain --help"
 run 2 "$FFTRAIN" --resume checkpoint.pth.tar --work-dir run
-one_line_err "'checkpoint.pth.tar' is not a data set; a checkpoint comes after --resume-from, "
+one_line_err "'checkpoint.pth.tar' is not a data set; give a checkpoint with --resume-from, "
 run 2 "$FFTRAIN" -a resnet18 --resume checkpoint.pth.tar data
-one_line_err "'checkpoint.pth.tar' is not a data set; a checkpoint comes after --resume-from, "
+one_line_err "'checkpoint.pth.tar' is not a data set; give a checkpoint with --resume-from, "
 run 2 "$FFTRAIN" -a resnet18 --resume=checkpoint.pth.tar --work-dir run data
-one_line_err '--resume: takes no value; a checkpoint comes after --resume-from'
+one_line_err '--resume: takes no value; give a checkpoint with --resume-from'
 run 2 "$FFTRAIN" -a resnet18 --pretrained data
 one_line_err '--pretrained: data is a data set; give a file of weights'
 run 2 "$FFTRAIN" -a resnet18 --pretrained --dummy
-one_line_err '--pretrained: the option --dummy is in the place of its FILE'
+one_line_err '--pretrained: expected FILE, found the option --dummy'
 run 2 "$FFTRAIN" configs/resnet50.py 8 --work-dir run
-one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) after --config"
+one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) with --config"
 run 2 "$FFTRAIN" configs/resnet50.py --work-dir run
-one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) after --config"
+one_line_err "'configs/resnet50.py' is not a data set; .* a file of options \(TOML\) with --config"
 
 says() {  # WORD ARGUMENTS...
   local word=$1
   shift
   run 2 "$FFTRAIN" "$@"
-  one_line_err "fftrain has no option '--?[A-Za-z_-]+'; use instead --$word"
+  one_line_err "fftrain has no option '--?[A-Za-z_-]+'; use --$word"
 }
 says evaluate -e --data data
 says lr-schedule --sched cosine data
@@ -63,26 +63,26 @@ says resume --start-epoch 3 data
 says 'device cpu' --no-accel data
 says results CONFIG CHECKPOINT --out results.pkl --launcher pytorch
 says 'NAME VALUE of each option' configs/x.py --cfg-options a=1 b=2
-says 'nproc, or RANK and WORLD_SIZE' --world-size 2 data
+says 'nproc \(or RANK and WORLD_SIZE' --world-size 2 data
 # A whole command line at once.
 run 2 "$FFTRAIN" -a resnet50 --dist-url tcp://127.0.0.1:1 --dist-backend nccl --multiprocessing-distributed --world-size 1 --rank 0 --gpu 0 --seed 1 --wd 1e-4 data
-one_line_err "no option '--dist-url'; use instead --dist-init-method; for '--multiprocessing-distributed' use instead --nproc; for '--world-size', '--rank' use instead --nproc, or RANK.*; for '--gpu' use instead --nproc, .*; for '--wd' use instead --weight-decay; see"
+one_line_err "no option '--dist-url'; use --dist-init-method instead; for '--multiprocessing-distributed' use --nproc instead; for '--world-size', '--rank' use --nproc \(or RANK.*\) instead; for '--gpu' use --nproc \(.*\) instead; for '--wd' use --weight-decay instead; see"
 run 2 "$FFTRAIN" --model resnet50 --ra-sampler --ra-reps 4 --model-ema --lr-step-size=30 data
-one_line_err "no option '--model'; use instead --arch; for '--ra-sampler', '--ra-reps' none does the same; for '--model-ema' use instead --ema-decay; for '--lr-step-size' use instead --lr-step-epochs; see"
+one_line_err "no option '--model'; use --arch instead; for '--ra-sampler', '--ra-reps' no option does the same; for '--model-ema' use --ema-decay instead; for '--lr-step-size' use --lr-step-epochs instead; see"
 run 2 "$FFTRAIN" --jsd-loss data
-one_line_err "no option '--jsd-loss'; none does the same; see"
+one_line_err "no option '--jsd-loss'; no option does the same; see"
 
 # Launchers and backends.
 two=("$FFTRAIN" data -a mobilenet_v3_small -b 4 "${small[@]}" --limit-batches 1)
 run 0 "${two[@]}" --launcher none --nproc 2 --dist-backend gloo
 run 1 "${two[@]}" --launcher none --nproc 2 --dist-backend mpi
-err 'libtorch has no backend mpi here, .*--dist-backend gloo'
+err 'this libtorch has no backend mpi, .*--dist-backend gloo'
 run 1 "${two[@]}" --launcher pytorch
-one_line_err 'WORLD_SIZE is not set, which the launcher torchrun needs'
+one_line_err 'WORLD_SIZE is not set, but the launcher torchrun needs it'
 run 1 "${two[@]}" --launcher mpi
-one_line_err 'OMPI_COMM_WORLD_SIZE is not set, which the launcher mpi needs'
+one_line_err 'OMPI_COMM_WORLD_SIZE is not set, but the launcher mpi needs it'
 run 1 "${two[@]}" --dist-init-method slurm
-one_line_err 'SLURM_STEP_NUM_TASKS is not set, which the launcher slurm needs'
+one_line_err 'SLURM_STEP_NUM_TASKS is not set, but the launcher slurm needs it'
 for scale in -1 None dynamic 128; do run 0 "${two[@]}" --loss-scale $scale; done
 run 2 "${two[@]}" --loss-scale no
 one_line_err "'no' is neither a number nor dynamic"
@@ -91,9 +91,9 @@ run 0 env SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_STE
 out '^\[0\] epoch 1/1'
 # Two launchers that say different things.
 run 1 env SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_STEP_ID=0 RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 "${two[@]}"
-one_line_err 'by SLURM_PROCID this is process 1 of 4, by RANK process 0 of 2'
+one_line_err 'SLURM_PROCID says process 1 of 4, but RANK says process 0 of 2'
 run 1 env GLOO_SOCKET_IFNAME=no-such0 "${two[@]}" --nproc 2
-err "GLOO_SOCKET_IFNAME is 'no-such0', .*give one that 'ip addr' shows"
+err "GLOO_SOCKET_IFNAME is 'no-such0', .*give an interface that 'ip addr' shows"
 
 # FPS leaves out the first five steps of each epoch.
 run 0 "$FFTRAIN" data -a mobilenet_v3_small -b 8 "${small[@]}" --progress json
@@ -103,6 +103,6 @@ assert lines["epoch"]["fps"] > 0 and lines["summary"]["fps"] == lines["epoch"]["
 run 0 "$FFTRAIN" data -a mobilenet_v3_small -b 8 "${small[@]}" --limit-batches 5 --progress json
 check ! grep -q fps "$work/.stdout"
 run 2 "$FFTRAIN" --data data -a resnet18 --resume run
-one_line_err "'run' is not a data set; a checkpoint comes after --resume-from"
+one_line_err "'run' is not a data set; give a checkpoint with --resume-from"
 run 2 "$FFTRAIN" data --num-layers 2 --syncbn --dist-eval
-one_line_err "'--num-layers'; use instead --layers; for '--syncbn' use instead --sync-bn; for '--dist-eval' none does the same"
+one_line_err "'--num-layers'; use --layers instead; for '--syncbn' use --sync-bn instead; for '--dist-eval' no option does the same"

@@ -9,7 +9,7 @@ for purpose in "--evaluate one" "--predict one/last --data data --results found.
   rm -rf one && cp -r run one
   truncate -s 0 one/epoch-0003.safetensors && truncate -s "$size" one/epoch-0003.safetensors
   run 0 "$FFTRAIN" $purpose
-  out 'one/epoch-0003.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
+  out 'one/epoch-0003.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used'
   check test -e one/epoch-0003.safetensors.damaged
 done
 
@@ -20,7 +20,7 @@ for purpose in "--evaluate one" "--predict one/last --data data --results found.
     rm -rf one && cp -r run one && LC_ALL=C sed -i "$flip" one/epoch-0003.safetensors
     check ! cmp -s run/epoch-0003.safetensors one/epoch-0003.safetensors
     run 0 "$FFTRAIN" $purpose
-    out 'one/epoch-0003.safetensors: .*; it is renamed to \*.damaged and the one before it is taken'
+    out 'one/epoch-0003.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used'
   done
 done
 # The file itself, whatever it says.
@@ -37,13 +37,13 @@ for purpose in "--evaluate one" "--export one --output quiet.pth" "--resume --wo
   rm -rf one && cp -r run one && truncate -s 100 one/epoch-0003.safetensors
   run 0 "$FFTRAIN" $purpose --quiet
   no_out
-  one_line_err '^fftrain: warning: one/epoch-0003.safetensors: .*; it is renamed to \*.damaged and the one before it is taken$'
+  one_line_err '^fftrain: warning: one/epoch-0003.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used$'
 done
 
 # The file itself was asked for.
 rm -rf one && cp -r run one && truncate -s 0 one/epoch-0003.safetensors
 run 1 "$FFTRAIN" --evaluate one/epoch-0003.safetensors --compute-threads 1
-one_line_err 'epoch-0003.safetensors: does not begin like a checkpoint; it is damaged, for example after a power failure or on a full disk'
+one_line_err 'epoch-0003.safetensors: does not begin like a checkpoint; it is damaged, for example by a power failure or a full disk'
 
 # What is refused has changed nothing.
 before=$(ls one; cat one/metrics.jsonl)
@@ -62,19 +62,19 @@ run 1 bash -c 'ulimit -f 64; exec "$FFTRAIN" "$@"' bash "${options[@]}" --epochs
 one_line_err 'EFBIG\); raise the limit on the size of files \(ulimit -f\) and run again$'
 # So are files that cannot be written, before the work.
 mkdir folder.csv
-for wrong in 'a.txt|is to end in .jsonl or .csv' 'none/a.csv|cannot be created' 'folder.csv|is a folder'; do
+for wrong in 'a.txt|must end in .jsonl or .csv' 'none/a.csv|cannot be created' 'folder.csv|is a folder'; do
   run 1 "$FFTRAIN" --evaluate run --results "${wrong%%|*}"
   one_line_err "${wrong#*|}"
   no_out
 done
 run 1 "$FFTRAIN" --evaluate run --confusion a.txt
-one_line_err 'a.txt: is to end in .json or .csv'
+one_line_err 'a.txt: must end in .json or .csv'
 run 1 "$FFTRAIN" --export run --output none/a.pth
 one_line_err 'none/a.pth: cannot be created'
 # A device is not replaced by a file, not even by a superuser.
 ln -s /dev/null null.json
 run 1 "$FFTRAIN" --evaluate run --confusion null.json
-one_line_err 'null.json: is not a regular file; give the name of one, which is written as a whole'
+one_line_err 'null.json: is not a regular file, and would be replaced; give the name of a file'
 check test -L null.json
 # A slash behind best or last, as a shell completes folders.
 for slash in run/best/ run/last/; do
@@ -90,5 +90,5 @@ check test "$(grep -c validation one/metrics.jsonl)" = 4
 check test "$(sort one/metrics.jsonl | uniq -d | wc -l)" = 0
 # One file for two things.
 run 1 "$FFTRAIN" --evaluate run --results same.csv --confusion same.csv
-one_line_err 'same.csv: is named for the results as well; give another file'
+one_line_err 'same.csv: is also the file for the results; give another file'
 check ! test -e same.csv

@@ -31,5 +31,5 @@ run 1 "$FFTRAIN" --work-dir c --resume --epochs 3 --lr 1e15
 one_line_err '; the last good checkpoint is c/epoch-0001.safetensors$'
 check test "$(echo c/epoch-*.safetensors)" = c/epoch-0001.safetensors
 run 0 "$FFTRAIN" --work-dir c --resume --epochs 2 --lr 0.001
-out '^other options than the run had before: epochs 2 instead of 1; lr 0.001 instead of 0.01$'
+out '^options that changed since this checkpoint: epochs 2 instead of 1; lr 0.001 instead of 0.01$'
 check test -e c/epoch-0002.safetensors

@@ -12,7 +12,7 @@ run 0 "$FFINSPECT" export demo pictures --split train
 run 0 "$FFCONVERT" folder pictures/train data
 run 0 "$FFTRAIN" --data data --pretrained first.pth --config "$recipe" --work-dir run "${small[@]}" --batch-size 8 --epochs 3
 out '^first.pth: its head has 6 classes, but the data set has 3; the head gets new random weights$'
-out 'records are validated and .* trained on$'
+out 'records are for validation, .* for training$'
 run 0 "$FFTRAIN" --evaluate run/best --confusion confusion.json
 out '^val loss '
 out '^class +pictures  accuracy  precision  most often taken for$'
@@ -38,20 +38,20 @@ changed = {k for k in a if a[k] != b[k]}
 assert changed == {"classifier.3.weight", "classifier.3.bias"}, changed'
 run 0 "$FFTRAIN" --resume-from frozen --epochs 2
 run 1 "$FFTRAIN" --data data --val-share 0.2 --freeze nothing.like.it "${small[@]}" --batch-size 8
-one_line_err "freeze is 'nothing.like.it', which matches no parameter; some parameters are features.0.0.weight, classifier.3.bias and others"
+one_line_err "freeze is 'nothing.like.it', which matches no parameter; names of parameters are, for example, features.0.0.weight and classifier.3.bias"
 
 # All other options of fine-tuning at once, and a run that is out of patience.
 printf 'class0000 1\nclass0001 2\nclass0002 0.5\n' >weights.txt
 run 0 "$FFTRAIN" --data demo "${small[@]}" --batch-size 8 --epochs 30 --lr 1e-9 --layer-decay 0.7 --dropout 0.3 --class-weights weights.txt --balance \
   --patience 2 --keep best,2 --work-dir tuned
-out '^the last 2 validations were no better than that of epoch [0-9]+; the run ends here$'
+out '^the last 2 validations were not better than epoch [0-9]+; the run ends here$'
 check test ! -e tuned/epoch-0030.safetensors
 run 0 "$FFTRAIN" --work-dir tuned --resume
 out '^the run is finished: '
 run 1 "$FFTRAIN" --resume-from tuned
-one_line_err 'its last 2 validations were no better than that of epoch [0-9]+; give more --patience to continue'
+one_line_err 'its last 2 validations were not better than epoch [0-9]+; give more --patience to continue'
 run 0 "$FFTRAIN" --resume-from tuned --patience 3 --limit-batches 1
 run 1 "$FFTRAIN" --data demo "${small[@]}" --batch-size 8 --class-weights none.txt
-one_line_err 'none.txt: there is no such file of class weights'
+one_line_err 'none.txt: this file of class weights does not exist'
 run 2 "$FFTRAIN" --data demo "${small[@]}" --keep best,some
-one_line_err "keep is 'best,some', but its words are best, last, all and numbers from 1 on"
+one_line_err "keep is 'best,some'; expected best, last, all or numbers of 1 or more"

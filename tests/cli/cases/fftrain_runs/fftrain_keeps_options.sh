@@ -14,12 +14,12 @@ check grep -Fxq 'momentum = 0.8' stopped/config.toml
 
 # The options that were given at first change nothing; one that differs counts, and is said.
 run 0 "$FFTRAIN" "${first[@]}" --work-dir run --resume --epochs 4 --lr 0.01
-out '^other options than the run had before: epochs 4 instead of 3; lr 0.01 instead of 0.05$'
+out '^options that changed since this checkpoint: epochs 4 instead of 3; lr 0.01 instead of 0.05$'
 check grep -Fxq 'ema-decay = 0.5' run/config.toml
 check grep -Fxq 'lr = 0.01' run/config.toml
 echo 'momentum = 0.7' >changes.toml
 run 0 "$FFTRAIN" --config changes.toml --work-dir run --resume --epochs 5
-out '^other options than the run had before: epochs 5 instead of 4; momentum 0.7 instead of 0.8$'
+out '^options that changed since this checkpoint: epochs 5 instead of 4; momentum 0.7 instead of 0.8$'
 
 # On two processes, too, of which the second one sees no checkpoint.
 run 0 "$FFTRAIN" --work-dir run --resume --epochs 6 --nproc 2
@@ -35,7 +35,7 @@ check grep -Fxq 'momentum = 0.7' there/run/config.toml
 
 # Nothing to go on from, and nothing to begin with.
 run 1 "$FFTRAIN" --work-dir empty --resume
-one_line_err 'empty: has no checkpoint to continue from, and no --data to begin with'
+one_line_err 'empty: has no checkpoint to continue from; give --data to start a run'
 # Another task than the run's.
 run 1 "$FFTRAIN" --work-dir run --resume --task gpt2
-one_line_err 'is of the task classification, but gpt2 was asked for'
+one_line_err 'belongs to the task classification, but the task gpt2 was asked for'

@@ -31,7 +31,7 @@ check test "$(wc -l <confusion.csv)" = 5
 run 0 "$FFINSPECT" view data --split val --results val.jsonl --wrong --count 5 --output wrong.png --json
 json 'all(s["class"] != s["found_class"] for s in d["samples"]) and [s["score"] for s in d["samples"]] == sorted((s["score"] for s in d["samples"]), reverse=True)'
 run 1 "$FFINSPECT" view data --split train --results val.jsonl --wrong --output wrong.png
-one_line_err 'val.jsonl: line 1 is of record 0, .*, which data/train does not have; give the split that was predicted'
+one_line_err 'val.jsonl: line 1 names record 0, .*, which data/train does not have; give the split that was predicted'
 
 # Two processes write what one writes; another split; csv.
 run 0 "$FFTRAIN" --predict run --data data --results one.jsonl
@@ -47,7 +47,7 @@ check test "$(wc -l <train.csv)" = 97
 run 0 "$FFINSPECT" export data files --split val
 echo notes >files/val/readme.txt
 run 0 "$FFTRAIN" --predict run --data files/val --results files.jsonl
-err 'files/val: 1 files are left out, because their names are not those of pictures, such as readme.txt$'
+err 'files/val: 1 files, such as readme.txt, are left out, because their names are not names of pictures$'
 out '^there are no labels, so there is no metric; the results of 40 images are in files.jsonl$'
 check python3 -c 'import json
 a = {l["id"]: l for l in map(json.loads, open("one.jsonl"))}
@@ -63,7 +63,7 @@ run 0 "$FFTRAIN" --predict run --data "$one" --results one-picture.jsonl
 check test "$(wc -l <one-picture.jsonl)" = 1
 printf 'II*\0' >files/val/scan.tiff
 run 0 "$FFTRAIN" --predict run --data files/val --results tiff.jsonl
-err 'files/val: 1 pictures are left out, because ffkit does not read their format, such as scan.tiff; save them as PNG or JPEG; 1 files are left out'
+err 'files/val: 1 pictures, such as scan.tiff, are left out, because ffkit does not read their format; save them as PNG or JPEG; 1 files, such as .*, are left out'
 run 1 "$FFTRAIN" --predict run --data files/val/scan.tiff --results scan.jsonl
 one_line_err 'scan.tiff: the picture is a TIFF, .*; save it as PNG or JPEG'
 rm files/val/scan.tiff
@@ -84,12 +84,12 @@ run 0 "$FFTRAIN" --predict weights.pth --arch mobilenet_v3_small --image-size 32
 check test "$(wc -l <weights.jsonl)" = 40
 run 0 "$FFCONVERT" demo other --classes 7 --images 14 --val-images 7 --size 32 --quiet
 run 0 "$FFTRAIN" --predict run --data other --results other.jsonl
-err "its 7 classes are not the 4 of the model \(class [0-9]+ is .*\), so its labels are not looked at$"
+err "its 7 classes differ from the 4 of the model \(class [0-9]+ is .*\), so its labels are ignored$"
 mkdir nothing
 run 1 "$FFTRAIN" --predict run --data nothing --results no.jsonl
-one_line_err 'nothing: holds neither a data set nor pictures$'
+one_line_err 'nothing: contains neither a data set nor pictures$'
 run 1 "$FFTRAIN" --predict run --data data --results no.txt
-one_line_err 'no.txt: is to end in .jsonl or .csv$'
+one_line_err 'no.txt: must end in .jsonl or .csv$'
 run 2 "$FFTRAIN" --predict run --results no.jsonl
 one_line_err 'data'
 run 2 "$FFTRAIN" --data data --results no.jsonl
@@ -100,4 +100,4 @@ run 0 "$FFTRAIN" --export run --output exported.safetensors
 run 0 "$FFTRAIN" --export exported.safetensors --output again.pth
 check test -s again.pth.json
 run 0 "$FFTRAIN" --evaluate exported.safetensors --arch mobilenet_v3_small --data data
-err 'its pictures were prepared as .*, and here as .*"size":224'
+err 'its pictures were prepared as .*, but here as .*"size":224'

@@ -5,13 +5,13 @@ done
 run 0 "$FFCONVERT" folder source data --quiet
 options=(--arch mobilenet_v3_small --image-size 32 --batch-size 8 --compute-threads 1 --limit-batches 2 --lr 0.01 --epochs 1)
 run 1 "$FFTRAIN" --data data "${options[@]}"
-one_line_err "^fftrain: error: data: there is no split 'val'; .*--val-split NAME validates another one, --val-share 0.1 a tenth of the training split$"
+one_line_err "^fftrain: error: data: there is no split 'val'; .*give --val-split NAME for another split, or --val-share 0.1 for a tenth of the training split$"
 
 run 0 "$FFTRAIN" --data data "${options[@]}" --val-share 0.25 --work-dir run
-out '^data/train: [0-9]+ records are validated and [0-9]+ trained on$'
-held=$(sed -n 's/^.*: \([0-9]*\) records are validated.*/\1/p' .stdout)
+out '^data/train: [0-9]+ records are for validation, [0-9]+ for training$'
+held=$(sed -n 's/^.*: \([0-9]*\) records are for validation.*/\1/p' .stdout)
 check test "$held" -gt 5 -a "$held" -lt 30
-check test "$(sed -n 's/^.* and \([0-9]*\) trained on/\1/p' .stdout)" = $((60 - held))
+check test "$(sed -n 's/^.*, \([0-9]*\) for training/\1/p' .stdout)" = $((60 - held))
 # The options of the run say what is validated, also on two processes.
 run 0 "$FFTRAIN" --evaluate run --limit-batches 0
 out "  $held images$"
@@ -36,14 +36,14 @@ one_line_err "more: there is no split 'val'.*--val-share"
 run 0 "$FFTRAIN" --evaluate run --data more --limit-batches 0 --val-share 0.25
 out "  ($held|$((held + 1))) images$"
 run 1 "$FFTRAIN" --resume-from run --data more --epochs 2
-one_line_err 'its run was on other data than more'
+one_line_err 'its run used other data than more'
 
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 0.25 --val-split test
 one_line_err 'val-share must be 0 with a validation split of its own'
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1
 one_line_err 'val-share must be 0 or more and less than 1'
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1e-9
-one_line_err 'data/train: a share of 1e-09 holds none of its 60 records out'
+one_line_err 'data/train: a share of 1e-09 chooses none of its 60 records for validation'
 
 # Splits of other names.
 mv data/train data/training_a
@@ -61,11 +61,11 @@ run 0 "$FFCONVERT" folder source both --quiet
 cp -r both/train both/val
 sed -i 's/"split": *"train"/"split": "val"/' both/val/manifest.json
 run 0 "$FFTRAIN" --data both "${options[@]}" --train-split train
-out '^nothing of this run is kept, neither weights nor metrics: --work-dir keeps them$'
+out '^weights and metrics of this run are not kept; give --work-dir to keep them$'
 sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > whole
 check test -s whole
 run 0 "$FFTRAIN" --data both/train/ "${options[@]}"
-err "^both/train/ is the split 'train' of both, which is taken$"
+err "^both/train/ is the split 'train' of the data set both; the whole data set is used$"
 sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > by_split
 check cmp by_split whole
 run 1 "$FFTRAIN" --data both/val "${options[@]}"

@@ -14,19 +14,19 @@ std::string words(std::string_view place, std::string_view name,
 }
 
 TEST(OtherWords, NameWhatIsMeant) {
-  EXPECT_EQ(words("ffconvert folder", "--workers"), "use instead --num-threads");
-  EXPECT_EQ(words("Loader", "workers", OptionStyle::python), "use instead num_threads");
-  EXPECT_EQ(words("Loader", "batch", OptionStyle::python), "use instead batch_size");
-  EXPECT_EQ(words("fftrain", "learning_rate"), "use instead --lr");
-  EXPECT_EQ(words("fftrain", "aug-splits"), "none does the same");
+  EXPECT_EQ(words("ffconvert folder", "--workers"), "use --num-threads instead");
+  EXPECT_EQ(words("Loader", "workers", OptionStyle::python), "use num_threads instead");
+  EXPECT_EQ(words("Loader", "batch", OptionStyle::python), "use batch_size instead");
+  EXPECT_EQ(words("fftrain", "learning_rate"), "use --lr instead");
+  EXPECT_EQ(words("fftrain", "aug-splits"), "no option does the same");
   EXPECT_EQ(words("ffconvert folder", "force"),
-            "nothing is overwritten; remove DST first, or continue it with --resume");
+            "remove DST first, or continue it with --resume (nothing is overwritten)");
   // Of another program alone, and of no table.
-  EXPECT_EQ(words("ffconvert folder", "aug-splits").substr(0, 15), "the nearest are");
-  EXPECT_EQ(words("Loader", "sed", OptionStyle::field).substr(0, 20), "the nearest are seed");
+  EXPECT_EQ(words("ffconvert folder", "aug-splits").substr(0, 21), "the nearest names are");
+  EXPECT_EQ(words("Loader", "sed", OptionStyle::field).substr(0, 26), "the nearest names are seed");
   // An option that the command does not have is no answer.
   EXPECT_EQ(words_on_name("ffinspect info", "workers", {"json"}, OptionStyle::field),
-            "the nearest are json");
+            "the nearest names are json");
 }
 
 TEST(OtherWords, NameWhatEarlierVersionsCalledOtherwise) {

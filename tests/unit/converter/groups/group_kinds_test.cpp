@@ -262,7 +262,7 @@ TEST_F(GroupFieldsTest, FilesOfOtherTimesAreComparedByTheirContents) {
   fs::last_write_time(dir_ / "source/b.jsonl",
                       fs::file_time_type::clock::now() - std::chrono::hours(1));
   EXPECT_TRUE(again().was_finished);
-  EXPECT_THAT(notes_, Contains(HasSubstr("their contents are compared")));
+  EXPECT_THAT(notes_, Contains(HasSubstr("the contents are compared")));
   write_file(dir_ / "source/b.jsonl", "{\"n\": 3}\n");
   EXPECT_ERROR(again(), invalid_argument);
 }
@@ -272,7 +272,8 @@ TEST_F(GroupFieldsTest, NotesOfManyGroupsAreSaidOnceAndCounted) {
     write_file(dir_ / fmt::format("source/{}.jsonl", file), "\xEF\xBB\xBF{\"n\": 1}\n");
   }
   make("jsonl");
-  EXPECT_THAT(notes_, Contains(HasSubstr("so or the like of 6 groups of files: train: 1 file")));
+  EXPECT_THAT(notes_,
+              Contains(HasSubstr("the same or similar for 6 groups of files: train: 1 file")));
   EXPECT_LE(notes_.size(), 2U);
 }
 

@@ -244,7 +244,7 @@ TEST_F(GroupedConversionTest, GoesOnAfterAKill) {
   options.note = [&](const std::string& sentence) { notes.push_back(sentence); };
   make(forty_files(), dir_ / "set", options);
   EXPECT_TRUE(files_of(dir_ / "set") == files_of(dir_ / "undisturbed"));
-  EXPECT_THAT(notes, Contains(HasSubstr("of 10 groups of files are there; going on")));
+  EXPECT_THAT(notes, Contains(HasSubstr("of 10 groups of files are finished; continuing")));
 }
 
 TEST_F(GroupedConversionTest, AShardThatIsGoneIsMadeAgain) {

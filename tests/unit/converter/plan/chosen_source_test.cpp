@@ -70,18 +70,18 @@ TEST_F(Only, TakesTheSamplesOfAFileInTheOrderOfTheSource) {
   EXPECT_THAT(notes_,
               ElementsAre(file + ": begins with a byte order mark, which is left out",
                           file + ": 1 line ends with \\r\\n; the \\r is not part of the ids",
-                          file + ": 1 id is there more than once, and counts once: 'dog/2.jpg'",
-                          file + ": taken are the samples with these ids: 2 of 8 of 'train', 1 of "
+                          file + ": 1 id appears more than once, and counts once: 'dog/2.jpg'",
+                          file + ": the samples with these ids are taken: 2 of 8 of 'train', 1 of "
                                  "2 of 'val'",
-                          "warning: " + file + ": 1 of 4 ids is that of no sample: 'cat/8.jpg'"));
+                          "warning: " + file + ": 1 of 4 ids belongs to no sample: 'cat/8.jpg'"));
 }
 
 TEST_F(Only, LeavesOutSplitsWithoutSuchASample) {
   const auto source = open_image_folder(folder_of_pictures());
   convert(*source, dir_ / "out", options({"dog/2.jpg"}));
   EXPECT_FALSE(fs::exists(dir_ / "out/val"));
-  EXPECT_THAT(notes_, ElementsAre("the ids given: taken are the samples with these ids: 1 of 8 of "
-                                  "'train'; 'val' has none of them, and is left out"));
+  EXPECT_THAT(notes_, ElementsAre("the ids given: the samples with these ids are taken: 1 of 8 of "
+                                  "'train'; 'val' has none of these ids, so is left out"));
 }
 
 TEST_F(Only, SaysTheChoiceInTheManifestByNumberAndHash) {
@@ -106,11 +106,11 @@ TEST_F(Only, ReadsSamplesWhoseIdsNoListTells) {
   EXPECT_THAT(ids_of(dir_ / "out"), ElementsAre("sample-3", "sample-999"));
   EXPECT_THAT(
       notes_,
-      ElementsAre("split 'train': 1000 of 1000 samples are read once before, for their ids",
-                  "warning: split 'train': 2 of 1000 samples cannot be read, so nothing tells "
-                  "their ids, and they are left out: sample-7: is bad",
-                  "the ids given: taken are the samples with these ids: 2 of 1000 of 'train'",
-                  "warning: the ids given: 1 of 3 ids is that of no sample: 'sample-500'"));
+      ElementsAre("split 'train': 1000 of 1000 samples are first read once to get their ids",
+                  "warning: split 'train': 2 of 1000 samples cannot be read, so their "
+                  "ids are unknown, and they are left out: sample-7: is bad",
+                  "the ids given: the samples with these ids are taken: 2 of 1000 of 'train'",
+                  "warning: the ids given: 1 of 3 ids belongs to no sample: 'sample-500'"));
 }
 
 TEST_F(Only, TakesNumbersAndTellsOfIdsOfSeveralSamples) {
@@ -120,8 +120,8 @@ TEST_F(Only, TakesNumbersAndTellsOfIdsOfSeveralSamples) {
   const auto source = open_jsonl(dir_ / "a.jsonl");
   convert(*source, dir_ / "out", options({"17", "-2"}));
   EXPECT_THAT(Dataset::open(dir_ / "out", "train").int_column("x"), ElementsAre(1, 2, 3));
-  EXPECT_THAT(notes_, Contains("warning: the ids given: 1 of 2 ids is that of several samples, 2 "
-                               "in all, which are all taken: '17'"));
+  EXPECT_THAT(notes_, Contains("warning: the ids given: 1 of 2 ids belongs to several samples; all "
+                               "2 samples are taken: '17'"));
 }
 
 // Every source whose list tells ids must tell those that its records have.

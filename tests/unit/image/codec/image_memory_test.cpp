@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSide = 1400;  // 6 MB
 constexpr int64_t kLittle = 2 << 20;
-constexpr const char* kSentence = "^there is not enough memory; give the process more .*ENOMEM";
+constexpr const char* kSentence = "^there is not enough memory: .*ENOMEM.; give the process more ";
 
 // Takes what malloc() has, and gives back that much.
 void leave_heap(int64_t num_bytes) {

@@ -67,7 +67,7 @@ TEST(LitData, LeavesBecomeFields) {
   EXPECT_EQ(text_of(record.list(6).bytes(0)), jpeg);
   EXPECT_EQ(record.string(8), "chunk-0-0.bin: 0");
   for (const char* note : {"column 'flag' holds true and false", "column 'clip' holds files",
-                           "column 't'; they are i32", "column 'pixels' holds Pillow's"}) {
+                           "column 't'; they are i32", "column 'pixels' contains Pillow's"}) {
     EXPECT_THAT(source->notes(), Contains(HasSubstr(note)));
   }
 }

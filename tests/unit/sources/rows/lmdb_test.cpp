@@ -63,7 +63,7 @@ TEST(Lmdb, ReadsAllLeavesInTheirOrder) {
   EXPECT_EQ(lmdb_row(*source, 1), std::pair(std::string(1000, 'x'), std::string("b")));
   EXPECT_EQ(lmdb_row(*source, 2), std::pair(std::string(), std::string("k1")));
   EXPECT_EQ(lmdb_row(*source, 3), std::pair(std::string("last"), std::string("k2")));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("the values are taken as bytes, for they are")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("the values are read as bytes, because they")));
   const auto texts = open_lmdb(dir / "any", {.value = LmdbValue::text});
   EXPECT_EQ(texts->schema().fields[0].type, FieldType::string);
   EXPECT_EQ(open_lmdb(dir / "any/data.mdb")->splits()[0].num_samples, 4);

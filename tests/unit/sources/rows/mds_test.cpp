@@ -97,7 +97,7 @@ TEST(Mds, PillowsPixelsBecomePictures) {
   EXPECT_EQ(problems[0].action, "stored without its alpha");
   const auto palette = pictures.record(2, &problems);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_THAT(problems[0].action, HasSubstr("file lacks the palette"));
+  EXPECT_THAT(problems[0].action, HasSubstr("file has no palette"));
   ImageDecoder decoder;
   const auto pixels = [&](const std::vector<std::byte>& record, int x) {
     return static_cast<int>(decoder.decode(RecordView(schema, record).bytes(0)).data[3 * x]);
@@ -141,7 +141,8 @@ TEST(Mds, ArraysWithoutATypeAreOfTheFirstSamples) {
        std::string("\x11\x04\x03", 3) + "abcd", "\x11\x07" + std::string(7, '\xFF') + "\x7F"});
   const Schema schema = arrays.source().schema();
   EXPECT_EQ(schema.fields[0].dtype, DType::i16);
-  EXPECT_THAT(arrays.source().notes(), Contains(HasSubstr("they are i16, as in the first sample")));
+  EXPECT_THAT(arrays.source().notes(),
+              Contains(HasSubstr("ffkit uses i16, the type in the first sample")));
   EXPECT_THAT(RecordView(schema, arrays.record(2)).tensor(0).shape, ElementsAre(2));
   for (const int64_t row : {0, 1, 4, 5}) EXPECT_ERROR(arrays.record(row), corrupt);
   EXPECT_ERROR(arrays.record(3), unsupported);
@@ -192,7 +193,7 @@ TEST(Mds, HashesAreComparedWhereThatIsAsked) {
   EXPECT_ERROR(open_mds(dir.path(), {.check_hashes = true}), corrupt, .subject = source);
   write_index("");
   EXPECT_THAT(open_mds(dir.path(), {.check_hashes = true})->notes(),
-              Contains(HasSubstr("there are no hashes")));
+              Contains(HasSubstr("has no hashes to compare")));
 }
 
 TEST(Mds, AShardThatIsListedTwiceIsReadOnce) {
@@ -294,8 +295,9 @@ TEST(Mds, SamplesAndShardsThatTheIndexDoesNotCountAreSaid) {
                                                     builder.entry("a.mds", size, 1)}));
   const auto source = open_mds(dir.path());
   EXPECT_EQ(source->splits().at(0).num_samples, 1);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 samples are left out: its files have them")));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 files have no samples by index.json")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("1 samples are left out: they are in its files")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of 2 files have no samples in index.json")));
   write_file(dir / "index.json", MdsBuilder::index({}));
   EXPECT_ERROR(open_mds(dir.path()), not_found, .subject = source);
 }
@@ -394,7 +396,8 @@ TEST(Mds, AnIndexAboveOthersIsTheOneThatCounts) {
                                                     builder.entry("1/shard.00000.mds", size, 1)}));
   const auto source = open_mds(dir.path());
   EXPECT_EQ(source->splits().at(0).num_samples, 2);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("the folders '0', '1' have an index.json")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("the folders '0', '1' have their own index.json")));
   EXPECT_EQ(source->inputs(0).back().name, "index.json");
 }
 

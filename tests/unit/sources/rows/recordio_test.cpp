@@ -47,7 +47,8 @@ TEST(RecordIo, ReadsPicturesWithLabelsAndIds) {
   EXPECT_EQ(label_in(*source, 1), -1);
   EXPECT_EQ(id_in(*source, 1), "9");
   EXPECT_EQ(source->describe(0, 1), (dir / "train.rec").string() + ": 1");
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("id2 in the records' headers is 0 everywhere")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("id2 in the headers of the records is always 0")));
 }
 
 TEST(RecordIo, ReadsAFileOfMxnet) {
@@ -135,7 +136,7 @@ TEST(RecordIo, KeepsLabelsThatAreNoClasses) {
     const auto source = open_recordio(dir.path());
     const Schema schema = source->schema();
     EXPECT_EQ(schema.fields[1].dtype, DType::f32);
-    EXPECT_THAT(source->notes(), Contains(HasSubstr("the labels stay f32")));
+    EXPECT_THAT(source->notes(), Contains(HasSubstr("the labels are stored as f32")));
     const auto record = record_of(*source, 0, 1);
     const auto found = RecordView(schema, record).scalar<float>(1);
     EXPECT_EQ(std::bit_cast<uint32_t>(found), std::bit_cast<uint32_t>(label));
@@ -229,7 +230,8 @@ TEST(RecordIo, FindsTheRecordsBehindDamage) {
     file += three;
     write_file(dir / "a.rec", file);
     auto source = open_recordio(dir.path());
-    EXPECT_THAT(source->notes(), Contains(HasSubstr("1 place is damaged, and a bad sample")));
+    EXPECT_THAT(source->notes(),
+                Contains(HasSubstr("1 place is damaged and counts as a bad sample")));
     const int64_t num_rows = source->splits()[0].num_samples;
     EXPECT_EQ(label_in(*source, num_rows - 1), 3);
     EXPECT_EQ(label_in(*source, num_rows - 2), 3);
@@ -314,7 +316,8 @@ TEST(RecordIo, RefusesRecordsThatAreNoPictures) {
                                 .add_image({1, 2}, 3, "no picture")
                                 .file());
   const auto source = open_recordio(dir.path(), {.max_sample_bytes = 4096});
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 records are none, and bad samples")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("3 records have another form and count as bad samples")));
   for (int64_t row = 4; row < 7; ++row) EXPECT_ERROR(record_of(*source, 0, row), corrupt);
 }
 

@@ -55,11 +55,11 @@ TEST(TfRecord, FilesThatTheNamesCountAreMissed) {
   }
   const auto source = open_tfrecord(dir.path());
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("split 'train': of the 3 files that their names count "
-                                 "(set-train-*), 2 are there")));
-  EXPECT_THAT(source->notes(), Not(Contains(HasSubstr("of the 1 files"))));
+              Contains(HasSubstr("split 'train': by their names, there are 3 files "
+                                 "(set-train-*), but only 2 exist")));
+  EXPECT_THAT(source->notes(), Not(Contains(HasSubstr("there are 1 files"))));
   const auto one = open_tfrecord(dir / "set-train.tfrecord-00002-of-00003");
-  EXPECT_THAT(one->notes(), Not(Contains(HasSubstr("their names count"))));
+  EXPECT_THAT(one->notes(), Not(Contains(HasSubstr("by their names"))));
 }
 
 TEST(TfRecord, AFolderThatIsNoSplitMayHoldFilesOfSeveral) {
@@ -202,7 +202,7 @@ TEST(TfRecord, WhatDatasetInfoCountsIsCompared) {
   EXPECT_THAT(open_tfrecord(dir.path())->notes(), Not(Contains(HasSubstr("dataset_info"))));
   info("1", "7");
   EXPECT_THAT(open_tfrecord(dir.path())->notes(),
-              Contains(HasSubstr("1 records are there of split 'validation'")));
+              Contains(HasSubstr("found 1 records of split 'validation'")));
   write_file(dir / "dataset_info.json", "{");
   EXPECT_ERROR(open_tfrecord(dir.path()), corrupt);
 }

@@ -66,7 +66,7 @@ TEST(CurlLibraryDeathTest, RequestsEndWhenTheProgramExits) {
         ::alarm(300);
         ::exit(0);
       },
-      ::testing::ExitedWithCode(0), "0 the requests were ended.*\n0 0\n");
+      ::testing::ExitedWithCode(0), "0 the requests were cancelled.*\n0 0\n");
 }
 
 TEST(CaBundle, TheEnvironmentComesFirstThenLibcurlThenTheSystem) {

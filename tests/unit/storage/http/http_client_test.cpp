@@ -231,7 +231,7 @@ TEST_F(CurlClientTest, ATrickleIsNoStallAndEndsAtTheTimeLimit) {
   EXPECT_GT(slow.total_s, 1.5);
   const HttpResponse late = get(server, {.stall_limit_s = 100, .time_limit_s = 0.1});
   EXPECT_TRUE(late.is_cut);
-  EXPECT_THAT(late.failure, HasSubstr("no end of the answer came within 0.1 s"));
+  EXPECT_THAT(late.failure, HasSubstr("the answer did not end within 0.1 s"));
 }
 
 TEST_F(CurlClientTest, RedirectsAreFollowedWhenAsked) {

@@ -223,7 +223,7 @@ TEST(Pth, ChoosesAmongSeveralDicts) {
   EXPECT_EQ(name(pth), "a");
   ASSERT_EQ(pth.notes.size(), 1U);
   EXPECT_EQ(pth.notes[0],
-            "the tensors of 'model' are taken; there are 'model_ema' as well (--weights-key)");
+            "the tensors of 'model' are used; the file also has 'model_ema' (--weights-key)");
   pth = keys({{"model_ema", b}, {"model", a}}, "model_ema");
   EXPECT_EQ(name(pth), "b");
   EXPECT_TRUE(pth.notes.empty());
@@ -236,7 +236,7 @@ TEST(Pth, ChoosesAmongSeveralDicts) {
   EXPECT_EQ(pth.prefix, "backbone");
   pth = keys({{"anything", a}, {"epoch", "K\x01"}}, "");
   EXPECT_EQ(name(pth), "a");
-  EXPECT_EQ(pth.notes.at(0), "the tensors of 'anything' are taken");
+  EXPECT_EQ(pth.notes.at(0), "the tensors of 'anything' are used");
   pth = keys({{"w", PickledTensor{}.bytes()}, {"epoch", "K\x01"}, {"_extra_state", "N"}}, "");
   EXPECT_EQ(name(pth), "w");
   EXPECT_EQ(pth.notes.at(0), "left out, because they are not tensors: 'epoch'");

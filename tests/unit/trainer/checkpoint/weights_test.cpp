@@ -174,7 +174,7 @@ TEST(Weights, AreFoundBehindOtherWords) {
   EXPECT_TRUE(model.parameters()[1].tensor.equal(weights_sample()[1].tensor));
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0],
-            "the tensors 'model.*' are taken; there are 'ema_model.' as well (--weights-key)");
+            "the tensors 'model.*' are used; the file also has 'ema_model.' (--weights-key)");
   // Chosen.
   const testing::TempDir temp;
   write_weights(weights_of(tensors), temp / "f.safetensors");
@@ -205,8 +205,9 @@ TEST(Weights, SayWhatATensorWithoutNumbersIs) {
   std::vector<std::string> notes;
   EXPECT_TRUE(load_weights(weights, kRules, model, HeadPolicy::must_fit, &notes));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0],
-            "1 tensor left out, because ffkit does not read it: 'other' has the dtype 'F4'");
+  EXPECT_EQ(
+      notes[0],
+      "1 tensor left out, because ffkit does not support the type: 'other' has the dtype 'F4'");
   weights.tensors.erase(weights.tensors.begin());
   weights.unread[0].name = "body.weight";
   EXPECT_ERROR(load_weights(weights, kRules, model, HeadPolicy::must_fit), invalid_argument);

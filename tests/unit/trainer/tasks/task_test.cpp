@@ -83,11 +83,10 @@ TEST(Task, DoesNotContinueARunWithOtherFacts) {
   options.data = "/data/set";
   const JointsTask task({.options = options});
   EXPECT_EQ(task.misfit(options, {{"joints", "17"}, {"unit", "mm"}, {"more", "1"}}), "");
-  const std::string of_joints = "its joints are not those of the data set /data/set";
+  const std::string of_joints = "its joints are not the joints of /data/set";
   EXPECT_EQ(task.misfit(options, {{"joints", "16"}, {"unit", "mm"}}), of_joints);
   EXPECT_EQ(task.misfit(options, {{"unit", "mm"}}), of_joints);
-  EXPECT_EQ(task.misfit(options, {{"joints", "17"}}),
-            "its unit are not those of the data set /data/set");
+  EXPECT_EQ(task.misfit(options, {{"joints", "17"}}), "its unit are not the unit of /data/set");
 }
 
 }  // namespace

@@ -63,18 +63,18 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Keyframes");
   t.add("train-split", train_split, "Split to train on; for v1.0-mini, train means mini_train")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split to validate; train shows the result after overfitting")
+  t.add("val-split", val_split, "Split for validation; train shows the result after overfitting")
       .require(!val_split.empty(), "the name of a split");
   t.add("queue-length", queue_length,
-        "Keyframes of a training sample: the one with the objects to find, and those before it; 0: "
-        "as published, 3 or 4")
+        "Keyframes in a training sample: the keyframe with the objects to find, and keyframes "
+        "before it; 0: as published, 3 or 4")
       .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
   t.add("image-scale", image_scale, "Factor to resize pictures; 0: as published, 0.5 to 1")
       .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
   t.add_words(
        "can-bus", [this] { return std::string(name_of(kCanBusNames, can_bus)); },
        [this](const std::string& name) { can_bus = can_bus_rule(name); },
-       "Message of the CAN bus for a keyframe, if the data set has them")
+       "Message of the CAN bus to use for a keyframe, if the data set has messages")
       .set_choices(names_in(kCanBusNames));
   t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
   t.add("class-balanced", class_balanced,
@@ -227,8 +227,8 @@ void WindowSource::restore(const LoaderState& state) {
   const LoaderState own = this->state();
   if (state.fingerprint != own.fingerprint || state.seed != seed_ || state.order != own.order) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the run was at a place in other keyframes: '{}', and these are '{}'; give the "
-                   "options and the data of that run, or start a new one",
+                   "the run had other keyframes: it was at '{}', but the place here is '{}'; give "
+                   "the options and the data of that run, or start a new run",
                    state.to_text(), own.to_text());
   }
   LoaderState inner = source_.state();

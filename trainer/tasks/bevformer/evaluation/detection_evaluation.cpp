@@ -185,7 +185,7 @@ EvalResult DetectionEvaluation::finish(Peers& peers) {
   EvalResult result{.count = std::ssize(keyframes_), .metrics = {}};
   if (outcome == 2) {
     result.no_metrics =
-        fmt::format("{} has no annotations, as the test split", split_.path().string());
+        fmt::format("{} has no annotations, like the test split", split_.path().string());
     return result;
   }
   for (size_t i = 0; i < kMetrics.size(); ++i) {

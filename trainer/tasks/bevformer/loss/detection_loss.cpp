@@ -139,8 +139,8 @@ class Assignment {
 std::vector<int64_t> least_cost_assignment(std::span<const double> cost, int64_t rows,
                                            int64_t columns) {
   if (rows > columns) {
-    throw error_of(ErrorCode::invalid_argument, "{} rows cannot each have one of {} columns", rows,
-                   columns);
+    throw error_of(ErrorCode::invalid_argument, "an assignment of {} rows has only {} columns",
+                   rows, columns);
   }
   if (!std::all_of(cost.begin(), cost.end(), [](double c) { return std::isfinite(c); })) {
     throw Error(ErrorCode::invalid_argument, "a cost of the assignment is not finite");
@@ -204,8 +204,8 @@ Matching match_targets(const at::Tensor& logits, const at::Tensor& coded, const 
             .contiguous();
     if (!cost.isfinite().all().item<bool>()) {
       throw Error(ErrorCode::invalid_argument,
-                  "the detector's predictions are not finite; a lower learning rate or the "
-                  "clipping of gradients may help");
+                  "the detector's predictions are not finite; try a lower learning rate, or "
+                  "clip the gradients");
     }
     const std::span<const double> numbers(cost.const_data_ptr<double>(),
                                           static_cast<size_t>(cost.numel()));

@@ -100,30 +100,30 @@ ResNetConfig backbone_config(const BevFormerConfig& config) {
             .strides_first = true,
             .is_deformable = {false, false, true, true}};
   }
-  refuse_config(fmt::format("there is no backbone '{}', but resnet18, resnet50 and resnet101_dcn",
-                            config.backbone));
+  refuse_config(fmt::format(
+      "unknown backbone '{}'; expected one of resnet18, resnet50, resnet101_dcn", config.backbone));
 }
 
 void check_config(const BevFormerConfig& c) {
   if (c.embed_dims < 1 || c.num_heads < 1 || c.embed_dims % c.num_heads != 0 ||
       c.embed_dims % 2 != 0) {
-    refuse_config(fmt::format("{} numbers of embedding are not a multiple of two for {} heads each",
+    refuse_config(fmt::format("the embedding size, {}, must be even and a multiple of the {} heads",
                               c.embed_dims, c.num_heads));
   }
   if (c.pillar_points < 1 || c.camera_points % c.pillar_points != 0) {
-    refuse_config(fmt::format("{} points in a camera are not a multiple of {} heights",
+    refuse_config(fmt::format("{} points in a camera must be a multiple of the {} heights",
                               c.camera_points, c.pillar_points));
   }
   if (c.backbone_stages.empty() || c.pyramid_levels < std::ssize(c.backbone_stages)) {
-    refuse_config("the pyramid has fewer levels than it takes maps of the backbone");
+    refuse_config("the pyramid needs a level for each of 1 or more maps of the backbone");
   }
   for (size_t i = 0; i < c.backbone_stages.size(); ++i) {
     const int64_t stage = c.backbone_stages[i];
     if (stage < 0 || stage > 3 || (i > 0 && stage <= c.backbone_stages[i - 1])) {
-      refuse_config("stages of the backbone are not 0 to 3, ascending");
+      refuse_config("stages of the backbone must be 0 to 3, in ascending order");
     }
   }
-  if (c.code_weights.size() != 10) refuse_config("code weights are not ten");
+  if (c.code_weights.size() != 10) refuse_config("expected 10 code weights");
 }
 
 // The published code has at least four of them, whatever the pyramid has.
@@ -296,10 +296,10 @@ void BevFormerNetwork::check(const BevFrame& frame) const {
   }
   const int64_t batch = images.size(0);
   if (frame.lidar2img.sizes() != at::IntArrayRef({batch, config_.num_cameras, 4, 4})) {
-    refuse_config("there is not a matrix of 4 x 4 for each picture");
+    refuse_config("expected a matrix of 4 x 4 for each picture");
   }
   if (frame.can_bus.sizes() != at::IntArrayRef({batch, 18})) {
-    refuse_config("there are not 18 numbers of motion for each sample");
+    refuse_config("expected 18 numbers of motion for each sample");
   }
 }
 
@@ -400,7 +400,7 @@ BevDetections BevFormerNetwork::detect(const BevFrame& frame, const at::Tensor& 
 
 BevDetections BevFormerNetwork::forward(const std::vector<BevFrame>& frames,
                                         const Observer& observer) {
-  if (frames.empty()) refuse_config("there is no frame");
+  if (frames.empty()) refuse_config("expected 1 or more frames");
   at::Tensor previous;
   if (frames.size() > 1) {
     const at::NoGradGuard no_grad;

@@ -36,20 +36,19 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   t.add("arch", arch, "Sizes of the network, unless the following options give them")
       .set_choices(gpt2_names())
       .set_names_model();
-  add_size("layers", layers, "Blocks of the network; 0: those of --arch");
-  add_size("heads", heads,
-           "Heads of attention in a block, a divisor of the width; 0: those of --arch");
-  add_size("width", width, "Width of the network; 0: that of --arch");
-  add_size("positions", positions, "Longest sequence for the network; 0: that of --arch");
+  add_size("layers", layers, "Blocks of the network; 0: as in --arch");
+  add_size("heads", heads, "Attention heads in a block, a divisor of the width; 0: as in --arch");
+  add_size("width", width, "Width of the network; 0: as in --arch");
+  add_size("positions", positions, "Longest sequence for the network; 0: as in --arch");
   add_size("vocabulary", vocabulary,
-           "Size of the network's vocabulary, at least that of the data; 0: those of the data");
+           "Tokens in the network's vocabulary, at least those of the data; 0: as in the data");
   t.add("layer-norm-epsilon", norm_epsilon,
         "Number that norms add to a variance; 0: as in config.json of --pretrained, else 1e-5")
       .set_stored(norm_epsilon != 0)  // checkpoints without it keep their bytes
       .require(norm_epsilon >= 0 && norm_epsilon < 1, "0 or more and less than 1");
   t.add("resize-vocabulary", resize_vocabulary,
-        "Allows --pretrained with another vocabulary size than the data: rows of new tokens begin "
-        "as the mean of the others, rows of missing tokens are left out")
+        "Allows --pretrained with another vocabulary size than the data: rows of new tokens start "
+        "as the mean of the other rows, rows of missing tokens are left out")
       .set_stored(resize_vocabulary)
       .require(!resize_vocabulary || !general.pretrained.empty(), "off without --pretrained");
   t.add("dropout", dropout, "Dropout of embeddings, attention and outputs of blocks in training")
@@ -60,15 +59,15 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   t.group("Tokens");
   t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split to validate")
+  t.add("val-split", val_split, "Split for validation")
       .require(!val_split.empty(), "the name of a split");
   const int64_t most = configured_positions(*this);
   t.add("context", context, "Tokens of a sample; 0: --positions")
       .require(context >= 0 && context <= most,
                fmt::format("1 to the network's positions, {}, or 0", most));
   t.add_choice("samples", samples,
-               "A training sample: a piece of all documents one after the other (stream), or one "
-               "document, cut or padded");
+               "Training samples: pieces of all documents one after the other (stream), or single "
+               "documents, cut or padded");
   t.add("window-tokens", window_tokens,
         "Samples are shuffled within about this many tokens, which are kept in memory twice")
       .require(window_tokens >= 1, "at least 1");
@@ -149,7 +148,7 @@ Gpt2Facts Gpt2Facts::of(const TaskFacts& facts) {
                       .tokenizer = facts.at("tokenizer")};
   if (out.vocabulary < 0) {
     throw Error(ErrorCode::corrupt,
-                "the checkpoint's vocabulary is not a number; it was changed by hand");
+                "the checkpoint's vocabulary is not a number; the file was changed by hand");
   }
   return out;
 }
@@ -266,7 +265,7 @@ WeightsSource find_gpt2_weights(const std::filesystem::path& path) {
   out.run = read_checkpoint_info(out.file);
   if (out.run->options.task_name() != "gpt2") {
     throw error_at(out.file, ErrorCode::invalid_argument,
-                   "is of the task {}, but weights of gpt2 are wanted",
+                   "belongs to the task {}, but weights of the task gpt2 are needed",
                    out.run->options.task_name());
   }
   out.config = configured_network(gpt2(out.run->options), Gpt2Facts::of(out.run->facts).vocabulary);
@@ -278,8 +277,8 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
   if (options.resize_vocabulary && options.tensor_parallel * options.pipeline_parallel > 1 &&
       is_in_parts(source.file)) {
     throw error_at(source.file, ErrorCode::unsupported,
-                   "is in parts, which are read as they are; export it (fftrain --export) and take "
-                   "that with {}",
+                   "is in parts, which keep their sizes; export it (fftrain --export), and give "
+                   "the exported file with {}",
                    option_name("resize_vocabulary"));
   }
   if (!source.config) return;
@@ -297,7 +296,7 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
   const double theirs = source.config->norm_epsilon;
   if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
     throw error_at(source.file, ErrorCode::invalid_argument,
-                   "is of a network with a layer_norm_epsilon of {}, but {} is {}; "
+                   "belongs to a network with a layer_norm_epsilon of {}, but {} is {}; "
                    "leave that option out",
                    theirs, option_name("layer_norm_epsilon"), options.norm_epsilon);
   }
@@ -311,10 +310,10 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
   for (const auto& [name, theirs, own] : gpt2_differences(*source.config, config)) {
     const bool is_vocabulary = name == "tokens";
     if (is_vocabulary && any_vocabulary) continue;
-    throw error_at(
-        source.config_file, ErrorCode::invalid_argument,
-        "is of a GPT-2 with {} {}, but the network here has {}{}", theirs, name, own,
-        is_vocabulary ? fmt::format("; {} takes it", option_name("resize_vocabulary")) : "");
+    throw error_at(source.config_file, ErrorCode::invalid_argument,
+                   "belongs to a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
+                   own,
+                   is_vocabulary ? fmt::format("; give {}", option_name("resize_vocabulary")) : "");
   }
 }
 
@@ -327,7 +326,7 @@ void check_same_tokens(const std::filesystem::path& weights, const std::string& 
   for (uint32_t id = 0; id < both; ++id) {
     if (theirs->token_bytes(id) == own.token_bytes(id)) continue;
     throw error_at(source.file, ErrorCode::invalid_argument,
-                   "its tokenizer's token {} is '{}', but that of the data is '{}'; convert the "
+                   "token {} of its tokenizer is '{}', but in the data it is '{}'; convert the "
                    "data with the tokenizer of the weights",
                    id, printable(theirs->token_bytes(id)), printable(own.token_bytes(id)));
   }
@@ -395,8 +394,8 @@ void name_gpt2_tensors(const std::string& file, std::vector<NamedTensor>& tensor
   }
   if (!at::equal(head->tensor, embedding->tensor)) {
     throw error_at(file, ErrorCode::unsupported,
-                   "its lm_head.weight is not its wte.weight; ffkit computes GPT-2, which has one "
-                   "tensor for both");
+                   "its lm_head.weight and wte.weight differ; ffkit computes only GPT-2, which has "
+                   "one tensor for both");
   }
   tensors.erase(head);
 }

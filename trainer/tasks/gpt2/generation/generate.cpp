@@ -72,7 +72,7 @@ void check_options(const GenerateOptions& o) {
   if (o.temperature == 0.0 && draws_from_some(o)) {
     refuse_generation(
         fmt::format("{} always takes the likeliest token, but {} and {} draw one; give another {}, "
-                    "or leave them out",
+                    "or leave both out",
                     option_set("temperature", "0"), option_name("top_k"), option_name("top_p"),
                     option_name("temperature")));
   }
@@ -275,7 +275,7 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
   }
   if (std::ssize(tokens) + max_tokens > config.positions) {
     refuse_generation(fmt::format(
-        "a prompt of {} tokens and {} more are longer than the network's {} positions; give {}",
+        "{} tokens of a prompt and {} new ones are more than the network's {} positions; give {}",
         tokens.size(), max_tokens, config.positions,
         std::ssize(tokens) < config.positions
             ? option_set("max_tokens", std::to_string(config.positions - std::ssize(tokens))) +
@@ -295,11 +295,9 @@ void add_special_note(const text::Tokenizer& tokenizer, const std::vector<std::s
       return prompt.find(name) != std::string::npos;
     };
     if (std::ranges::none_of(prompts, has_name)) continue;
-    notes.push_back(
-        fmt::format("{} in a prompt is taken as the characters it consists of; --special-tokens "
-                    "takes it as the "
-                    "token",
-                    name));
+    notes.push_back(fmt::format(
+        "{} in a prompt is read as normal text; give --special-tokens to read it as the token",
+        name));
   }
 }
 
@@ -310,7 +308,7 @@ void add_prompt_notes(const text::Tokenizer& tokenizer, const std::vector<std::s
       std::ranges::count_if(prompts, [](const std::string& prompt) { return !is_utf8(prompt); });
   if (num_bad > 0 && !tokenizer.keeps_bytes()) {
     notes.push_back(fmt::format(
-        "{} of {} prompts {} no UTF-8: bytes that are none become U+FFFD; write them as UTF-8",
+        "{} of {} prompts {} not UTF-8: wrong bytes become U+FFFD; write all prompts as UTF-8",
         num_bad, prompts.size(), num_bad == 1 ? "is" : "are"));
   }
   if (!special_tokens) add_special_note(tokenizer, prompts, notes);
@@ -324,7 +322,7 @@ GenerateResult generate_texts(const GenerateOptions& options,
     check_options(options);
     if (options.tensor_parallel * options.pipeline_parallel != place.world_size) {
       refuse_generation(
-          fmt::format("{} x {} are {} processes, but {} were started; start as many",
+          fmt::format("{0} x {1} need {2} processes, but {3} were started; start {2}",
                       option_set("tensor_parallel", std::to_string(options.tensor_parallel)),
                       option_set("pipeline_parallel", std::to_string(options.pipeline_parallel)),
                       options.tensor_parallel * options.pipeline_parallel, place.world_size));

@@ -117,7 +117,7 @@ std::string wanted_options(const SettingsJson& json, const GenerateOptions& give
 std::vector<std::string> setting_notes(const SettingsJson& json, const GenerateOptions& given) {
   std::vector<std::string> out;
   if (const std::string options = wanted_options(json, given); !options.empty())
-    out.push_back(fmt::format("has settings that are options here; give {}", options));
+    out.push_back(fmt::format("has settings that are options of ffgenerate; give {}", options));
   std::string missing;
   const auto add = [&](const auto& keys) {
     for (const auto& [key, neutral] : keys) {
@@ -128,7 +128,7 @@ std::vector<std::string> setting_notes(const SettingsJson& json, const GenerateO
   };
   add(kNotDone);
   if (json.value("do_sample", SettingsJson(false)) == true) add(kNotDrawn);
-  if (!missing.empty()) out.push_back(fmt::format("has {}, which ffgenerate does not do", missing));
+  if (!missing.empty()) out.push_back(fmt::format("has {}, which ffgenerate ignores", missing));
   return out;
 }
 
@@ -149,13 +149,13 @@ GenerationSettings read_generation_settings(const std::filesystem::path& folder,
       continue;
     }
     out.notes.push_back(fmt::format(
-        "has the eos_token_id {}, which is not one of the tokenizer's {} tokens, so it never comes",
-        id, tokenizer.vocabulary_size()));
+        "has the eos_token_id {}, but the tokenizer has {} tokens, so no text ends with it", id,
+        tokenizer.vocabulary_size()));
   }
   // As in transformers; older ones and fftrain's own runs end there.
   if (ends.empty() && tokenizer.has_end_of_text()) {
     out.notes.push_back(fmt::format(
-        "has no eos_token_id, so texts continue after {0}; --stop '{0}' --hide-stop ends them",
+        "has no eos_token_id, so texts do not end at {0}; give --stop '{0}' --hide-stop for that",
         tokenizer.token_bytes(tokenizer.end_of_text())));
   }
   const std::vector<int64_t> begin = token_numbers(json, "bos_token_id", file);
@@ -175,7 +175,7 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   const bool is_run = source.run.has_value();
   if (is_run && !options.weights_key.empty()) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "is a checkpoint of fftrain, which holds one model; leave {} out",
+                   "is a checkpoint of fftrain, which contains one model; leave {} out",
                    option_name("weights_key"));
   }
   if (!source.config) {
@@ -196,7 +196,7 @@ LoadedGpt2 load_gpt2(const GenerateOptions& options, const RunMesh& mesh, const 
   if (loaded.tokenizer.vocabulary_size() > config.vocabulary) {
     throw error_of(
         ErrorCode::invalid_argument,
-        "the tokenizer has {} tokens, but the network knows {}; give the network's own {}",
+        "the tokenizer has {} tokens, but the network has {}; give the {} of the network",
         loaded.tokenizer.vocabulary_size(), config.vocabulary, option_name("tokenizer"));
   }
   if (!is_run) {

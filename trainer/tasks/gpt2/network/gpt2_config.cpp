@@ -44,7 +44,7 @@ class Gpt2ConfigReader {
   void take_number(const char* key, double& number, double most) const {
     if (const Gpt2Json* value = find(key)) {
       if (!value->is_number() || !(value->get<double>() >= 0 && value->get<double>() < most))
-        refuse_value(key, *value, fmt::format("a number from 0 to {}", most));
+        refuse_value(key, *value, fmt::format("0 or more and less than {}", most));
       number = value->get<double>();
     }
   }
@@ -58,7 +58,7 @@ class Gpt2ConfigReader {
   void refuse_others() const {
     if (others_.empty()) return;
     refuse(ErrorCode::unsupported,
-           fmt::format("has {}, which is not GPT-2's; ffkit computes only GPT-2", others_));
+           fmt::format("has {}, which GPT-2 does not have; ffkit computes only GPT-2", others_));
   }
 
  private:
@@ -104,7 +104,7 @@ Gpt2Config gpt2_config(const std::string& name) {
   if (name == "gpt2-medium") return {.layers = 24, .heads = 16, .width = 1024};
   if (name == "gpt2-large") return {.layers = 36, .heads = 20, .width = 1280};
   if (name == "gpt2-xl") return {.layers = 48, .heads = 25, .width = 1600};
-  throw error_of(ErrorCode::invalid_argument, "GPT-2: there is no arch '{}'", name);
+  throw error_of(ErrorCode::invalid_argument, "GPT-2 has no arch '{}'", name);
 }
 
 std::vector<SizeDifference> gpt2_differences(const Gpt2Config& a, const Gpt2Config& b) {
@@ -122,7 +122,7 @@ std::string gpt2_problem(const Gpt2Config& c) {
        {std::pair("layers", c.layers), std::pair("heads", c.heads), std::pair("width", c.width),
         std::pair("positions", c.positions), std::pair("vocabulary", c.vocabulary)}) {
     if (value >= 1 && value <= kMostOfAnything) continue;
-    return fmt::format("a GPT-2 of {} {} is not possible", value, name);
+    return fmt::format("a GPT-2 with {} {} is not possible", value, name);
   }
   if (c.width % c.heads != 0)
     return fmt::format("a width of {} cannot be divided among {} heads", c.width, c.heads);

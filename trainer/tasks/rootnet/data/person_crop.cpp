@@ -29,7 +29,7 @@ std::array<T, N> numbers_of(const RecordView& record, size_t field, const char* 
   const TensorView tensor = record.tensor(field);
   std::array<T, N> out;
   if (tensor.dtype != dtype_of<T>() || tensor.data.size() != sizeof(out)) {
-    throw error_of(ErrorCode::corrupt, "field '{}' does not hold {} numbers", name, N);
+    throw error_of(ErrorCode::corrupt, "field '{}' does not contain {} numbers", name, N);
   }
   std::memcpy(out.data(), tensor.data.data(), sizeof(out));
   return out;
@@ -49,7 +49,7 @@ struct PersonFields {
 
   pose::Box box_of(const RecordView& record) const {
     const auto n = numbers_of<double, 4>(record, box, p::kBox);
-    if (!(n[2] > 0 && n[3] > 0)) throw Error(ErrorCode::corrupt, "its box has no extent");
+    if (!(n[2] > 0 && n[3] > 0)) throw Error(ErrorCode::corrupt, "its box has no width or height");
     return {n[0], n[1], n[2], n[3]};
   }
   PersonRoot root_of(const RecordView& record) const {
@@ -79,7 +79,7 @@ class CropDecoder final : public FieldDecoder {
     const RgbView picture = memory.decoder.decode(record.bytes(fields_.image));
     const auto width = record.scalar<int64_t>(fields_.width);
     if (picture.width != width) {
-      throw error_of(ErrorCode::corrupt, "its picture is {} pixels wide, but {} by its record",
+      throw error_of(ErrorCode::corrupt, "its picture is {} pixels wide, but its record says {}",
                      picture.width, width);
     }
     const PersonCrop crop = draw_person_crop(fields_.box_of(record), augmentation_, key);

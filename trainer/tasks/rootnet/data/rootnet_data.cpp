@@ -35,7 +35,7 @@ void RootNetOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Persons");
   t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split to validate; if there is no val, test is used")
+  t.add("val-split", val_split, "Split for validation; if there is no val, test is used")
       .require(!val_split.empty(), "the name of a split");
   t.add("image-size", image_size, "Side of a person's crop in pixels; 0: 256, 64 for micro")
       .require(image_size >= 0 && image_size <= 4096 && image_size % 32 == 0,
@@ -87,11 +87,10 @@ Dataset with_one_unit(Dataset persons) {
       first_path = source.path().string();
     }
     if (unit == first_unit) continue;
-    throw dataset_error(
-        source.path(), ErrorCode::invalid_argument,
-        "its lengths are in {}, and those of {} in {}, so that they cannot be mixed; "
-        "train on one of them",
-        unit, first_path, first_unit);
+    throw dataset_error(source.path(), ErrorCode::invalid_argument,
+                        "its lengths are in {}, but the lengths of {} are in {}, so they cannot be "
+                        "mixed; train on one of them",
+                        unit, first_path, first_unit);
   }
   return persons;
 }

@@ -69,7 +69,7 @@ RootNetConfig rootnet_config(const std::string& arch) {
     return {{.depths = {1, 1, 1, 1}, .has_bottlenecks = false, .first_width = 16},
             /*deconv_channels=*/32};
   }
-  throw error_of(ErrorCode::invalid_argument, "RootNet: there is no arch '{}'", arch);
+  throw error_of(ErrorCode::invalid_argument, "RootNet has no arch '{}'", arch);
 }
 
 RootNetNetwork::RootNetNetwork(const RootNetConfig& config) {
