@@ -13,8 +13,8 @@ namespace ffkit {
 
 // What is meant by `word`, which `place` does not have: "fftrain", "ffconvert folder", "ffconvert
 // command" or "Loader", whose names are `known`. "use --num-threads instead", "it is
-// num_threads now", or what is spelled alike: "the nearest names are seed, size, split". '_' and '-' are
-// the same. `style`: of names.
+// num_threads now", or what is spelled alike: "the nearest names are seed, size, split". '_' and
+// '-' are the same. `style`: of names.
 std::string words_on_name(std::string_view place, std::string_view word,
                           const std::vector<std::string>& known, OptionStyle style);
 // Whether the table has it.

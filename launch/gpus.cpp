@@ -100,7 +100,7 @@ std::string why_no_gpu(const Environment& environment, const fs::path& root) {
            "container with its GPUs";
   }
   if (visible && gpu_addresses(environment, root).empty())
-    return fmt::format("{} is '{}', which names no GPU that is here", kVisibleVariable, *visible);
+    return fmt::format("{} is '{}', but there is no such GPU here", kVisibleVariable, *visible);
   if (!can_open_driver())
     return "libcuda.so.1, the library of the driver, cannot be opened; install the driver";
   return "libtorch cannot use it; check for a libtorch for CUDA and a new enough driver";

@@ -94,7 +94,9 @@ struct Loader::Impl {
   Place place() const { return run == nullptr ? left : Place{run->epoch(), run->position()}; }
 
   std::chrono::nanoseconds stop_limit() const {
-    return std::min<std::chrono::nanoseconds>(parts.read_timeout(), std::chrono::seconds(10));
+    // A disk answers; a store may say nothing for minutes.
+    const std::chrono::seconds limit(parts.files.are_local() ? 10 : 2);
+    return std::min<std::chrono::nanoseconds>(parts.read_timeout(), limit);
   }
 
   bool is_inherited() const { return process != getpid(); }

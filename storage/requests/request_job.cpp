@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
+
 #include "base/make_error.h"
 
 namespace ffkit {
@@ -125,10 +127,11 @@ Error last_attempt_failed(const RequestJob& job, const AttemptResult& result) {
   const std::string attempts =
       job.attempt == 1 ? "the only attempt" : fmt::format("the last of {} attempts", job.attempt);
   return error_at(job.address, ErrorCode::io, "{} failed: {}", attempts, result.reason)
-      .with_remedy(result.is_throttled
-                       ? "use fewer readers, because the store limits the number of requests, or "
-                         "raise FFKIT_RETRY_SECONDS"
-                       : "check the store and the network, or raise FFKIT_RETRY_SECONDS");
+      .with_remedy((result.is_throttled
+                        ? "use fewer readers, because the store limits the number of requests, or "
+                          "raise "
+                        : "check the store and the network, or raise ") +
+                   option_name("retry_seconds"));
 }
 
 std::exception_ptr requester_ended(const std::string& address) {

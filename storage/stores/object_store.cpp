@@ -61,8 +61,9 @@ RequestPolicy policy_of(const Surroundings& surroundings) {
   if (text.empty()) return policy;
   policy.retry_s = number_of_text<double>(text).value_or(-1);
   if (!(policy.retry_s >= 0) || policy.retry_s > kMostRetrySeconds) {
-    throw argument_error(kVariable, fmt::format("{} is '{}', not a number of seconds from 0 to {}",
-                                                kVariable, printable(text), kMostRetrySeconds));
+    throw argument_error(kVariable,
+                         fmt::format("retry_seconds ({}) is '{}'; expected seconds from 0 to {}",
+                                     kVariable, printable(text), kMostRetrySeconds));
   }
   return policy;
 }

@@ -92,7 +92,7 @@ def test_pairs(tmp_path):
     assert [sample["id"] for sample in ffkit.Dataset(tmp_path / "list", "val")] == ["2.jpg", "0.jpg"]
     with pytest.raises(ValueError, match="give at least two"):
         convert.pairs(tmp_path / "none", {"image": "pictures"})
-    with pytest.raises(ffkit.Error, match="no name is in all folders.*give what comes after"):
+    with pytest.raises(ffkit.Error, match="no name is in all folders.*give the part after the shared name"):
         convert.pairs(tmp_path / "none", folders)
     with pytest.raises(TypeError, match="folders is 'pictures', expected mapping"):
         convert.pairs(tmp_path / "none", "pictures")
@@ -244,7 +244,7 @@ def test_parts_find_their_number_and_the_last_one_merges(tmp_path, monkeypatch):
         ffkit.Dataset(tmp_path / "set", "train")
     monkeypatch.setenv("SLURM_PROCID", "0")
     last = make("set", part="auto", merge_when_complete=True)
-    assert notes == ["part 2 of 2, by SLURM_PROCID", "part 1 of 2, by SLURM_PROCID"]
+    assert notes == ["part 2 of 2, from SLURM_PROCID", "part 1 of 2, from SLURM_PROCID"]
     assert last.merged == whole.splits and last.num_finished_parts == 2
     assert (tmp_path / "set/train/manifest.json").read_bytes() == (tmp_path / "whole/train/manifest.json").read_bytes()
     assert make("set", part="auto", merge_when_complete=True, resume=True).was_finished
@@ -307,7 +307,7 @@ except KeyboardInterrupt:
         ffkit.Dataset(dst, "train")
     notes = []
     convert.demo(dst, images=600, val_images=0, size=64, shard_size="1M", resume=True, on_note=notes.append)
-    assert any("going on" in note for note in notes)
+    assert any("are finished; continuing" in note for note in notes)
     ffconvert("demo", tmp_path / "whole", "--images", 600, "--val-images", 0, "--size", 64, "--shard-size", "1M")
     assert files_of(dst) == files_of(tmp_path / "whole")
 
@@ -420,7 +420,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
         "radar_filter": lambda: convert.nuscenes(empty, tmp_path / "dst", radar_filter="some"),
         'scenes has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
         "splits: 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
-        "leave out exif": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
+        "leave exif out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
     }
     for words, call in wrong.items():
         with pytest.raises(ffkit.Error) as raised:

@@ -49,7 +49,7 @@ def test_chain(flat, deep):
 def test_what_cannot_be_chained(flat, tmp_path):
     with ffkit.Writer(tmp_path / "other", split="train", schema={"number": "f32"}) as writer:
         writer.write({"number": 0.5})
-    with pytest.raises(ValueError, match="its field 'number' scalar f32 is 'number' scalar i64 in"):
+    with pytest.raises(ValueError, match="its field is 'number' scalar f32, but 'number' scalar i64 in"):
         ffkit.Dataset.chain([flat, ffkit.Dataset(tmp_path / "other", "train")])
     with pytest.raises(ValueError, match="at least one data set"):
         ffkit.Dataset.chain([])

@@ -93,6 +93,32 @@ for what, command, status in (("ffconvert", [FFCONVERT, "folder", "s3://bucket/p
     said = ended(begin, process, status, f"Ctrl-C in {what}", most_s=3)
     print(f"Ctrl-C in {what}: {time.monotonic() - begin:.1f} s")
     expect(what != "Dataset()" or "KeyboardInterrupt" in said[1], said)
+# Ctrl-C that the script catches, to close its loader: the reads that the store does not answer
+# are given up after 2 s, not after 10.
+server.stalled = None
+CLOSING = """
+batches = loader()
+print("open", flush=True)
+sys.stdin.readline()
+say()
+try:
+    for batch in batches: pass
+except KeyboardInterrupt:
+    begin = time.monotonic()
+    batches.close()
+    sys.exit(5 if time.monotonic() - begin < 8 else 6)
+"""
+process = subprocess.Popen([sys.executable, "-c", BEGIN + CLOSING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+expect(process.stdout.readline() == "open\n", process.stderr.read() if process.poll() is not None else "")
+server.stalled = ".ffr"
+process.stdin.write("\n")
+process.stdin.flush()
+told(process)
+time.sleep(1)
+begin = time.monotonic()
+process.send_signal(signal.SIGINT)
+ended(begin, process, 5, "close() after a caught Ctrl-C", most_s=8)
+print(f"close() after a caught Ctrl-C: {time.monotonic() - begin:.1f} s")
 # A writer whose store takes no shard, or says nothing at all. What it has claimed is given back,
 # if the store answers that.
 SAMPLES = """

@@ -114,7 +114,7 @@ for kind, name, cache, most in (("jsonl", "small-records", "off", 12), ("webdata
     message = convert(kind, f"s3://bucket/{name}", of_store, env={**env, "FFKIT_CACHE": str(cache)})
     print(f"{name}: {server.requests} requests")
     expect(server.requests <= most, f"{name}: {server.requests} requests")
-    expect(f"{server.requests} requests of stores, " in message, message)
+    expect(f"{server.requests} requests to stores, " in message, message)
     convert(kind, bucket / name, of_disk, "--quiet")
     expect_same(of_disk, of_store)
 

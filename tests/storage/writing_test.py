@@ -90,7 +90,7 @@ def in_bucket(store):
     said = convert(SMALL, "s3://bucket/set", code=1)
     expect("s3://bucket/set: already contains a data set (split 'train'); remove it or give another folder" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume")
-    expect("is finished already" in said, said)
+    expect("is already finished" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume", "--seed", 5, code=1)
     expect("already contains a data set from a conversion that differs in option seed" in said, said)
     expect_same(objects("set"), wanted)
@@ -284,7 +284,7 @@ def merged_by_the_last(place):
     for process, text in zip(processes, said):
         expect(process.returncode == 0, text)
     expect(sum("all 3 parts are ready and merged" in text for text in said) == 1, said)
-    expect("is finished already" in convert(SMALL, place, "--part", "2/3", *more))
+    expect("is already finished" in convert(SMALL, place, "--part", "2/3", *more))
 
 
 memory = Bucket()

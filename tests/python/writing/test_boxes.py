@@ -128,10 +128,10 @@ def test_forms_of_data_yaml(tmp_path, data):
     [
         ("train: images/train\n", "has no 'names' of classes"),
         (DATA + "nc: 4\n", "line 5: 'nc' is 4, but 'names' has 3 classes"),
-        ("train: images/train\nnames: *x\n", "line 2: begins with '*': anchors"),
+        ("train: images/train\nnames: *x\n", "line 2: begins with '*', but ffkit does not read anchors"),
         ("train: images/train\nnames: {0: a, 2: b}\n", "each number from 0 to 1"),
         ("train: images/train\nnames: [a, [b]]\n", "a list inside a list"),
-        ("train: images/train\nnames: [a, b\n", "lacks ']'"),
+        ("train: images/train\nnames: [a, b\n", "has no ']'"),
         ("names: [a]\ntrain: pictures\n", "there is no such folder or list"),
         ("just a text\n", "has no ':' after it"),
         (DATA + "kpt_shape: [17]\n", "'kpt_shape' is not"),

@@ -54,8 +54,8 @@ OTHERS = {
     "train.rec": (bytes(100), r"is a RecordIO file: use ffconvert recordio \S+/deep DST"),
     "train.beton": (bytes(100), r"is a file of FFCV: use ffconvert beton \S+/deep DST"),
     "train.zip": (b"PK\x03\x04" + bytes(100), r"contains train.zip, which is a ZIP archive: unpack it, or convert tars of WebDataset with ffconvert webdataset$"),
-    "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it;"),
-    "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it;"),
+    "train.tar.gz": (gzip.compress(b"x"), r"is gzip data: unpack it, or"),
+    "train.tar": (bytes(257) + b"ustar\x00" + b"00" + bytes(247), r"is a tar archive: unpack it, or"),
 }
 
 

@@ -129,7 +129,7 @@ TEST_F(EarlyEndTest, GoingOnWithAFinishedDataSetIsSuccess) {
   EXPECT_EQ(summary.splits[0].fingerprint,
             Dataset::open(dir_ / "undisturbed", "train").manifest().fingerprint());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_THAT(notes[0], HasSubstr("is finished already"));
+  EXPECT_THAT(notes[0], HasSubstr("is already finished"));
   EXPECT_EQ(source.num_reads, 32);  // the plan
   // For another source or other options it is not finished, and is refused.
   const auto expect_refused = [&](const Source& other, const ConvertOptions& with) {

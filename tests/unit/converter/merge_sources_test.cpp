@@ -155,7 +155,7 @@ TEST_F(MergeSourcesTest, AreToldByTheBytesOfTheirFiles) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("1 of its 2 records"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("'cat/copy.jpg', which is 'cat/0.jpg' there"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("'cat/copy.jpg' here and 'cat/0.jpg' there"));
   }
   EXPECT_EQ(testing::read_file(dir_ / "ids"), "cat/copy.jpg\n");
   // Both ways round.

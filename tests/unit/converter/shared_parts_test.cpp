@@ -193,7 +193,7 @@ TEST_F(SharedPartsTest, APartThatIsFoundSharesTheFolder) {
   options.merge_when_complete = false;
   options.part.found_by = "SLURM_PROCID";
   convert(FakeSource(kSamplesOfAll, kBadOfAll), set_, options);
-  EXPECT_THAT(notes_, Contains("part 1 of 2, by SLURM_PROCID"));
+  EXPECT_THAT(notes_, Contains("part 1 of 2, from SLURM_PROCID"));
   options.part = {.index = 2, .count = 2};
   EXPECT_EQ(convert(FakeSource(kSamplesOfAll, kBadOfAll), set_, options).num_parts, 0);
   EXPECT_ERROR_CODE(Dataset::open(set_, "train"), invalid_argument);

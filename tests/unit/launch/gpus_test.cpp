@@ -69,7 +69,7 @@ TEST_F(GpuSearchTest, SaysWhyAGpuCannotBeUsed) {
   add_to_driver("0000:01:00.0");
   EXPECT_NE(why_no_gpu(environment_of({}), root()), "");
   EXPECT_NE(why_no_gpu(environment_of({{"CUDA_VISIBLE_DEVICES", "3"}}), root())
-                .find("is '3', which names none"),
+                .find("is '3', but there is no such GPU"),
             std::string::npos);
 }
 

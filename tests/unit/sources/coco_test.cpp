@@ -415,7 +415,7 @@ TEST_F(CocoTest, SaysWhichSplitsAreNotThere) {
              R"({"images": [{"id": 1, "file_name": "b.jpg"}]})");
   std::filesystem::create_directory(dir_ / "export/test");
   EXPECT_THAT(open_coco(dir_ / "export")->notes(),
-              Contains(HasSubstr("/test: has no _annotations.coco.json; left out")));
+              Contains(HasSubstr("/test: has no _annotations.coco.json, so it is left out")));
   std::filesystem::create_symlink("/nowhere/valid", dir_ / "export/valid");
   EXPECT_ERROR(open_coco(dir_ / "export"), not_found);
   std::filesystem::rename(dir_ / "train2017", dir_ / "away");

@@ -305,7 +305,7 @@ TEST(ImageNet, RefusesAGroundTruthOfAnotherLength) {
   EXPECT_THAT(imagenet_samples(*source, 0, {4, 5}),
               ElementsAre("ILSVRC2012_val_00000001.JPEG 1", "ILSVRC2012_val_00000002.JPEG 2"));
   EXPECT_THAT(source->notes(),
-              Contains(HasSubstr("1 of the 3 pictures that have labels is not there")));
+              Contains(HasSubstr("1 of the 3 pictures that have labels is missing")));
 }
 
 // train/ as it is after the first step of the usual instructions, and in the middle of the second.

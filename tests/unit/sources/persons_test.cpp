@@ -153,7 +153,7 @@ TEST_F(PersonsTest, CocoAndMpiiHaveNoDepth) {
   EXPECT_EQ(number<uint8_t>(*source, 0, p::kHasDepth), 0);
   EXPECT_THAT(numbers<double>(*source, 0, p::kFocal), ElementsAre(1500, 1500));
   EXPECT_THAT(numbers<double>(*source, 0, p::kCentre), ElementsAre(8, 8));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("left out: 1 has no joints, 1 is a crowd")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("left out: 1 (has no joints), 1 (is a crowd)")));
   EXPECT_ERROR(open("mscoco", {.max_depth = 5}), invalid_argument);
 
   write_file(

@@ -30,9 +30,9 @@ run 0 "$FFINSPECT" verify all
 # Refusals touch nothing.
 run 0 "$FFCONVERT" demo four --classes 4 --images 8 --val-images 0 --size 32 --quiet
 run 1 "$FFCONVERT" merge x part2 four
-one_line_err '^ffconvert: error: four: has other classes than part2: 4 classes against 3$'
+one_line_err '^ffconvert: error: four: has other classes than part2: 4 classes in one and 3 in the other$'
 run 1 "$FFCONVERT" append all four
-one_line_err '^ffconvert: error: four: has other classes than .*all: 4 classes against 3$'
+one_line_err '^ffconvert: error: four: has other classes than .*all: 4 classes in one and 3 in the other$'
 run 1 "$FFCONVERT" merge x part2 ./part2/
 one_line_err 'is given twice'
 cp -r part2 copy

@@ -9,15 +9,15 @@ part() {  # STATUS SENTENCE NAME=VALUE...
   run "$status" alone "$@" "$FFCONVERT" demo none ${options/1200/5000} --part auto --dry-run
   err "$sentence"
 }
-part 0 'note: part 3 of 8, by SLURM_ARRAY_TASK_ID' $(array 2 0 7 1 8)
-part 0 'note: part 3 of 8, by SLURM_ARRAY_TASK_ID' $(array 3 1 8 1 8)
-part 0 'note: part 3 of 4, by SLURM_ARRAY_TASK_ID' $(array 15 5 20 5 4)
-part 0 'note: part 3 of 4, by SLURM_PROCID' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0
-part 0 'note: part 7 of 8, by SLURM_ARRAY_TASK_ID and SLURM_PROCID' $(array 2 1 2 1 2) SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0
-part 0 'note: part 2 of 4, by OMPI_COMM_WORLD_RANK' OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4
-part 0 'note: part 2 of 4, by PMI_RANK' PMI_RANK=1 PMI_SIZE=4
-part 0 'note: part 2 of 4, by RANK' RANK=1 WORLD_SIZE=4
-part 0 'note: part 1 of 1, by SLURM_ARRAY_TASK_ID' $(array 5 5 5 1 1)
+part 0 'note: part 3 of 8, from SLURM_ARRAY_TASK_ID' $(array 2 0 7 1 8)
+part 0 'note: part 3 of 8, from SLURM_ARRAY_TASK_ID' $(array 3 1 8 1 8)
+part 0 'note: part 3 of 4, from SLURM_ARRAY_TASK_ID' $(array 15 5 20 5 4)
+part 0 'note: part 3 of 4, from SLURM_PROCID' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0
+part 0 'note: part 7 of 8, from SLURM_ARRAY_TASK_ID and SLURM_PROCID' $(array 2 1 2 1 2) SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0
+part 0 'note: part 2 of 4, from OMPI_COMM_WORLD_RANK' OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4
+part 0 'note: part 2 of 4, from PMI_RANK' PMI_RANK=1 PMI_SIZE=4
+part 0 'note: part 2 of 4, from RANK' RANK=1 WORLD_SIZE=4
+part 0 'note: part 1 of 1, from SLURM_ARRAY_TASK_ID' $(array 5 5 5 1 1)
 part 2 'has 3 tasks from 1 to 7 with gaps.*--array=1-3, or give the part as --part i/n' $(array 3 1 7 1 3)
 part 2 'SLURM_PROCID says process 2 of 4, but RANK says process 1 of 4' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0 RANK=1 WORLD_SIZE=4
 part 2 'PMIX_RANK is 0, but no variable says how many' PMIX_RANK=0
@@ -35,7 +35,7 @@ wait
 check test "$(cat task-? | grep -c '^all 4 parts are ready and merged')" = 1
 check diff -r whole set
 run 0 alone $(array 2 0 3 1 4) "$FFCONVERT" demo set $options --part auto --merge-when-complete --resume
-err 'is finished already'
+err 'is already finished'
 run 1 alone $(array 2 0 3 1 4) "$FFCONVERT" demo set $options --part auto --merge-when-complete
 err 'already contains a data set'
 
@@ -53,6 +53,6 @@ check diff -r whole by-hand
 # A task that was submitted alone is not the whole.
 run 0 alone $(array 0 0 2 1 3) "$FFCONVERT" demo again $options --part auto --merge-when-complete
 run 1 alone $(array 2 2 2 1 1) "$FFCONVERT" demo again $options --part auto --merge-when-complete
-err 'again contains parts of a conversion, such as .part-1-of-3, but SLURM_ARRAY_TASK_ID says process 1 of 1.*give the number of the part (--part i/3)'
+err 'again contains parts of a conversion, such as .part-1-of-3, but SLURM_ARRAY_TASK_ID says process 1 of 1.*give the number of the part \(--part i/3\)'
 check grep -q -- '--part 1/3' again/.part-1-of-3/.ffkit-unfinished
 check ! grep -q -- '--part auto' again/.part-1-of-3/.ffkit-unfinished

@@ -1,7 +1,7 @@
 run 0 "$MAKE_NUSCENES_ROOT" src
 run 0 "$FFCONVERT" nuscenes src dst --version v1.0-mini
 no_out
-err 'note: the tables have 1 of the 8 scenes of mini_train$'
+err 'note: the tables have 1 of 8 scenes of split mini_train$'
 err '^mini_train: 3 records in 1 shard'
 err '^mini_train_sweeps: 14 records in 1 shard'
 err '^mini_val_maps: 1 records in 1 shard'

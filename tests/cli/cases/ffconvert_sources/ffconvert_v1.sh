@@ -41,9 +41,9 @@ for option in "--part 1/2" "--read gather" --resume; do
   check test ! -e x
 done
 run 2 "$FFCONVERT" v1 v1 x --field image
-one_line_err '^ffconvert: error: v1: --field is for writing FFRecord v1; SRC already is; see'
+one_line_err '^ffconvert: error: v1: --field is for writing FFRecord v1; SRC already is FFRecord v1; see'
 run 2 "$FFCONVERT" v1 v1 x --payload raw
-one_line_err "the records of SRC are ImageNet's"
+one_line_err "the records of SRC are those of ImageNet"
 run 2 "$FFCONVERT" v1 v1 x --payload python
 run 1 "$FFCONVERT" v1 src x --payload raw --field nothing
 one_line_err "error: .*there is no field 'nothing'; the fields are image, label, id$"

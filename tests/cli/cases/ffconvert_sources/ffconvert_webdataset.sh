@@ -52,7 +52,7 @@ done
 run 0 "$FFCONVERT" webdataset packed/set-train-000000.tgz one_packed --read gather --quiet
 check test "$(ls one_packed)" = train
 run 0 "$FFCONVERT" webdataset packed dst3 --resume
-err 'is finished already'
+err 'is already finished'
 head -c 300 packed/set-train-000000.tgz >packed/cut && mv packed/cut packed/set-train-000000.tgz
 run 1 "$FFCONVERT" webdataset packed x --quiet
 one_line_err 'set-train-000000.tgz: .*is gzip data that is cut short; download or copy it again$'

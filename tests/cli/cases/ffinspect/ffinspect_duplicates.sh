@@ -60,7 +60,7 @@ run 0 "$FFINSPECT" duplicates dst --limit 0
 no_err
 check test "$(head -1 .stdout)" = '7 of 14 records of val are also in train'
 out '^train: 14 records: 0 are like another one of the split; 4 with too little content for a hash, compared by bytes$'
-out '^val: 14 records: 2 are like another one of the split; 4 without enough'
+out '^val: 14 records: 2 are like another one of the split; 4 with too little content'
 check test "$(grep -c '^group' .stdout)" = 8
 out '^group 8: 2, equal$'
 run 0 "$FFINSPECT" duplicates dst --json

@@ -4,7 +4,7 @@ no_err
 out $'^split\trecord\timage\tlabel\tid\tclass$'
 out $'^train\t0\tjpeg 48 x 32, [0-9]+ bytes\t0\tcat/a.jpg\tcat$'
 out $'^train\t1\tpng 49 x 32, [0-9]+ bytes\t1\tdog/b.png\tdog$'
-out $'^train\t2\t21 bytes that are no known image\tnull\tnull\t$'
+out $'^train\t2\t21 bytes that are not a known image\tnull\tnull\t$'
 out $'^train\t3\tnull\t7\tc\t$'
 check test "$(wc -l <.stdout)" = 5
 

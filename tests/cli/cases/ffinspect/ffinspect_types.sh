@@ -36,7 +36,7 @@ json '[c["width"] for c in d["fields"]["crops"]] == [49, 49] and "base64" not in
 run 0 "$FFINSPECT" cat dst 2 --field crops --json
 json '[__import__("base64").b64decode(c["base64"])[:3] for c in d["fields"]["crops"]] == [b"\xff\xd8\xff"] * 2'
 run 2 "$FFINSPECT" cat dst 2 --field tags
-one_line_err "field 'tags' is a list; take it with --json"
+one_line_err "field 'tags' is a list; use --json, or ffinspect export"
 run 0 "$FFINSPECT" cat dst 4 --json
 json 'set(d["fields"].values()) == {None} and len(d["fields"]) == 20'
 run 0 "$FFINSPECT" cat dst 0 --field lidar

@@ -22,7 +22,7 @@ check test ! -e run
 bad 'image-size must be' --data data --image-size 0
 bad 'image-size must be' --data data --image-size -5
 bad 'crop-scale must be' --data data --crop-scale 0.5 0.2
-bad 'fewer pictures than one step, 99' --data data --batch-size 99
+bad 'but one step needs 99' --data data --batch-size 99
 bad 'cannot make the work folder' --data data "${options[@]}" --work-dir /dev/null/run
 run 1 "$FFTRAIN" --data data "${options[@]}" --lr-schedule step --work-dir nan --label-smoothing 0.1 --weight-decay 1e30
 one_line_err '^fftrain: error: the loss became -?(nan|inf) in epoch 1, step [0-9]+; try a smaller --lr'

@@ -106,7 +106,7 @@ bad() { # REGEX TEXT OF THE FILE
 bad "bad.toml: line 1: 'learning-rate' cannot be set in a file; use lr instead" 'learning-rate = 0.1'
 bad "bad.toml: line 2: 'optimizer.lr' cannot be set in a file; the nearest names are lr, " '[optimizer]
 lr = 0.1'
-bad "'resume' is not an option" 'resume = "run"'
+bad "'resume' cannot be set in a file" 'resume = "run"'
 bad "lr" 'lr = "fast"'
 bad "optimizer" 'optimizer = "lamb"'
 bad "'threads' cannot be set in a file; it is num-threads now" 'threads = 1'

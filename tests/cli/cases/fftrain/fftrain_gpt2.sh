@@ -132,7 +132,7 @@ expect() {
 }
 expect 1 'context must be 1 to the network.s positions, 32, or 0' "$FFTRAIN" "${options[@]}" --context 33
 expect 1 '--vocabulary 200 is less than the data.s 257 tokens; give at least 257' "$FFTRAIN" "${options[@]}" --vocabulary 200
-expect 1 '--data-parallel 2 x --pipeline-parallel 1 x --tensor-parallel 1 are 2 processes, but 1 were started' "$FFTRAIN" "${options[@]}" --data-parallel 2
+expect 1 '--data-parallel 2 x --pipeline-parallel 1 x --tensor-parallel 1 need 2 processes, but 1 were started; start 2' "$FFTRAIN" "${options[@]}" --data-parallel 2
 expect 1 'config.json: belongs to a GPT-2 with 2 heads, but the network here has 4' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
 expect 1 '13 tokens of a prompt and 20 new ones are more than the network.s 32 positions; give --max-tokens 19 or fewer' \
   "$FFGENERATE" --model model --prompt 'the old tower' --max-tokens 20

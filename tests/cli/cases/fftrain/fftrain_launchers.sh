@@ -16,7 +16,7 @@ one_line_err 'PMIX_RANK is 0, but no variable says how many processes were start
 # Where nobody can meet is said at once.
 two=(env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_PORT=2)
 run 1 "${two[@]}" MASTER_ADDR=a "$FFTRAIN" "${options[@]}" --epochs 1 --dist-init-method "file://$PWD/no/store"
-one_line_err 'there is no folder .*/no; make it'
+one_line_err 'the folder .*/no does not exist; make it'
 run 1 "${two[@]}" MASTER_ADDR=no-host.invalid "$FFTRAIN" "${options[@]}" --epochs 1 --dist-timeout 0.5
 one_line_err "the host of MASTER_ADDR, 'no-host.invalid', is not known here"
 tested=

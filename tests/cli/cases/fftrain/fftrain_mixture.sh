@@ -53,7 +53,7 @@ run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr-schedule constant --checkpoint-
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir cut --resume
 check cmp once/epoch-0002.safetensors cut/epoch-0002.safetensors
 run 1 "$FFTRAIN" --data a:1 --data b:2 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
-one_line_err "epoch-0002.safetensors: its run had the order 'mixture of 8/24 \+ 24/8, 32 samples', and a:1 and b:2 give 'mixture of 11/24 \+ 21/8, 32 samples'; give the weights of its run"
+one_line_err "epoch-0002.safetensors: its run had the order 'mixture of 8/24 \+ 24/8, 32 samples', but a:1 and b:2 give 'mixture of 11/24 \+ 21/8, 32 samples'; give the weights of its run, .*, or start a new run"
 run 1 "$FFTRAIN" --data b:3 --data a:1 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
 one_line_err 'its run used other data than b:3 and a:1'
 run 0 "$FFTRAIN" --resume-from cut --epochs 3 --nproc 2

@@ -38,7 +38,7 @@ TEST(Beton, ReadsPicturesWithLabels) {
   const auto second = record_of(*source, 0, 1);
   EXPECT_EQ(text_of(RecordView(schema, second).bytes(0)), "P6\n2 1\n255\nabcdef");
   EXPECT_EQ(RecordView(schema, second).scalar<int64_t>(1), -1);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 picture is raw pixels")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 picture has raw pixels")));
 }
 
 TEST(Beton, ReadsEveryTypeOfField) {
@@ -123,7 +123,7 @@ TEST(Beton, GivesEachFieldANameOfItsOwn) {
   EXPECT_EQ(schema.fields[2].name, "field_2");
   const auto record = record_of(*source, 0, 0);
   EXPECT_EQ(RecordView(schema, record).scalar<int64_t>(2), 3);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("field number 2 is called")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("field number 2 gets the name")));
 }
 
 TEST(Beton, SamplesThatWereNotWrittenAreBadOnes) {

@@ -115,7 +115,7 @@ TEST(Lmdb, ReadsDatumMessagesOfPictures) {
   EXPECT_ERROR(record_of(*source, 0, 3), corrupt);
   EXPECT_ERROR(record_of(*source, 0, 4), invalid_argument);  // without a label
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 other value is a bad sample: '3'")));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 pictures are pixels")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("3 pictures have raw pixels")));
   const auto rgb = open_lmdb(dir / "train.lmdb", {.is_rgb = true});
   EXPECT_EQ(lmdb_row(*rgb, 0).first, "P6\n2 1\n255\nBGRbgr");
 }
@@ -189,7 +189,7 @@ TEST(Lmdb, EntriesWithTheSameNumberAreASample) {
   record = record_of(*source, 0, 1);
   EXPECT_TRUE(RecordView(schema, record).is_null(static_cast<size_t>(schema.index_of("label"))));
   EXPECT_ERROR(record_of(*source, 0, 2), invalid_argument);  // without a picture
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("'num-samples' says 2, and 3 samples")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("'num-samples' says 2, but there are 3 samples")));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 sample has no picture")));
   // The number may come first; what is no text stays bytes.
   const auto suffixes =

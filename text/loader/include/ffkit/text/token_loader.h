@@ -39,7 +39,7 @@ enum class TokenSamples {
 }  // namespace text
 template <>
 inline constexpr auto kNames<text::TokenSamples> =
-    enum_names<text::TokenSamples>("--samples", {{text::TokenSamples::stream, "stream"},
+    enum_names<text::TokenSamples>("samples", {{text::TokenSamples::stream, "stream"},
                                                  {text::TokenSamples::documents, "documents"}});
 
 namespace text {
