@@ -21,7 +21,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ffkit)
 install(EXPORT ffkitTargets NAMESPACE ffkit:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ffkitConfig.cmake.in
   ${PROJECT_BINARY_DIR}/ffkitConfig.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/ffkitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ffkitConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ffkitConfig.cmake ${PROJECT_BINARY_DIR}/ffkitConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/FfkitOpencv.cmake DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

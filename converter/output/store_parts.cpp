@@ -125,8 +125,8 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   const UnfinishedMarker found = read_unfinished_marker(data_set);
   if (found.kind == marker.kind && found.plan == marker.plan) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
-                 "contains parts of another conversion: the source, an option or the number of "
-                 "parts differs; give the values of the other parts, or another folder");
+                 "contains parts of another conversion: the source, an option, the number of "
+                 "parts or the version of ffkit differs; give the values of the other parts, or another folder");
 }
 
 bool has_parts(const fs::path& data_set) {

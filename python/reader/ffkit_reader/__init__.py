@@ -19,7 +19,7 @@ from ._schema import Field
 from ._v1 import PackedFile, PackedFolder
 from ._verify import Problem
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 list_splits = splits
 

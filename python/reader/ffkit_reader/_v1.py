@@ -223,7 +223,7 @@ class PackedFolder:
                     raise CorruptError(f"the folder '{prefix[:100]}...' lies too deep")
                 self._walk(value, f"{prefix}{name}/", met, taken, sizes)
             elif type(value) is not int or not 0 <= value < len(sizes) - 1 or value in taken:
-                raise CorruptError(f"'{prefix}{name}' is record {value!r}, which is none of {len(sizes) - 1}, or another file's")
+                raise CorruptError(f"'{prefix}{name}' is record {value!r}; expected 0 to {len(sizes) - 2}, each once")
             else:
                 taken.add(value)
                 self.files.append(PackedFile(prefix + name, value, sizes[value]))

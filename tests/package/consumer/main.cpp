@@ -3,8 +3,8 @@
 #include <ffkit/base/version.h>
 #include <ffkit/loader/loader.h>
 
-#if FFKIT_VERSION_MAJOR != 0 || FFKIT_VERSION_MINOR != 2
-#error "another minor version has another API"
+#if FFKIT_VERSION_MAJOR != 1
+#error "another major version has another API"
 #endif
 
 int main(int, char** argv) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -40,14 +41,13 @@ using testing::TempDir;
 using testing::write_file;
 
 // Of another release, a conversion is refused: "what differs is the program".
-void make_of_this_release(const fs::path& folder) {
-  constexpr std::string_view kThen = "ffconvert 0.2.0";
+void replace_in_files(const fs::path& folder, std::string_view then, std::string_view now) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (name != kUnfinishedMarker && name != "manifest.json") continue;
     std::string text = read_file(entry.path());
-    if (const size_t at = text.find(kThen); at != std::string::npos) {
-      write_file(entry.path(), text.replace(at, kThen.size(), "ffconvert " FFKIT_VERSION));
+    if (const size_t at = text.find(then); at != std::string::npos) {
+      write_file(entry.path(), text.replace(at, then.size(), now));
     }
   }
 }
@@ -85,7 +85,7 @@ class OldLeftovers : public ::testing::Test {
     const std::string command = fmt::format("tar -xJf {}/leftovers/{}.tar.xz -C {}",
                                             FFKIT_GOLDEN_FOLDER, name, dir_.path().string());
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
-    make_of_this_release(dir_.path());
+    replace_in_files(dir_.path(), "ffconvert 0.2.0", "ffconvert " FFKIT_VERSION);
   }
 
   struct Wanted {
@@ -170,6 +170,14 @@ TEST_F(OldLeftovers, AGroupWithoutADescriptionIsMadeAgain) {
 
 TEST_F(OldLeftovers, PartsOfOnePlaceAreGoneOnWithAndMerged) {
   unpack("shared");
+  // Marker and manifests have a hash of the plan, and the release is in the plan.
+  fs::copy(dir_ / "shared", dir_ / "refused", fs::copy_options::recursive);
+  EXPECT_THAT(sentence_of([&] { make("refused", {.part = "2/2", .merge_when_complete = true}); }),
+              HasSubstr("the number of parts or the version of ffkit differs"));
+  make("now", {.part = "1/2", .merge_when_complete = true});
+  const std::string now = read_file(dir_ / "now" / kUnfinishedMarker);
+  replace_in_files(dir_ / "shared", "ee2e55ec6d225969",
+                   now.substr(now.find("\nplan ") + std::strlen("\nplan "), 16));
   EXPECT_THAT(sentence_of([&] { merge_datasets(dir_ / "shared", {}, {}); }),
               HasSubstr("this part of the conversion has not finished; wait for it, or finish it "
                         "with: "));

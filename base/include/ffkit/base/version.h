@@ -2,8 +2,8 @@
 // the same between versions.
 #pragma once
 
-#define FFKIT_VERSION_MAJOR 0
-#define FFKIT_VERSION_MINOR 2
+#define FFKIT_VERSION_MAJOR 1
+#define FFKIT_VERSION_MINOR 0
 #define FFKIT_VERSION_PATCH 0
 // "MAJOR.MINOR.PATCH"
-#define FFKIT_VERSION "0.2.0"
+#define FFKIT_VERSION "1.0.0"

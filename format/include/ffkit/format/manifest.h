@@ -35,7 +35,7 @@ struct Manifest {
   // Facts about where the data came from: "kind", "path", "archive", ...
   std::map<std::string, std::string> source;
   std::map<std::string, std::string> options;  // the converter's options: "seed", "shard_size", ...
-  std::string created_by;                      // "ffconvert 0.2.0"
+  std::string created_by;                      // "ffconvert 1.0.0"
 
   [[nodiscard]] int64_t num_records() const;
   [[nodiscard]] int64_t file_bytes() const;

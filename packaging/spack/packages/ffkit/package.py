@@ -16,7 +16,7 @@ class Ffkit(CMakePackage):
     license("MIT")
 
     # No release has a checksum yet: `spack dev-build` takes the checkout.
-    version("0.2.0")
+    version("1.0.0")
 
     variant("opencv", default=True, description="Pictures by ffinspect, and OpenCV's pixels")
     variant("uring", default=True, description="Read files by io_uring")
