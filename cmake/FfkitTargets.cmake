@@ -44,9 +44,13 @@ set(FFKIT_PRIVATE_HEADERS ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/base ${PRO
 # ffkit_compile(<target> OPTIMISE <level> HOT files...): how its files are compiled. Three dozen of them
 # at once (unity builds), for most of a file's seconds are its headers'; files of Highway's kernels,
 # which include themselves once a processor, stay alone. In release builds a target gives a level of
-# its own for what is not hot: -O3 takes twice as long as -O1. Kernels and HOT files keep -O3.
+# its own for what is not hot: -O3 takes twice as long as -O1. Kernels and HOT files keep -O3. Where
+# FFKIT_COLD_OPTIMISE says so (-Og in tools/quickstart: a fifth less to compile), it stands for -O1.
 function(ffkit_compile target)
   cmake_parse_arguments(arg "" "OPTIMISE" "HOT" ${ARGN})
+  if(arg_OPTIMISE STREQUAL -O1 AND FFKIT_COLD_OPTIMISE)
+    set(arg_OPTIMISE ${FFKIT_COLD_OPTIMISE})
+  endif()
   if(arg_OPTIMISE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${arg_OPTIMISE}>)
   endif()
