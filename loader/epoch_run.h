@@ -28,6 +28,7 @@
 #include "decode/chunk_decoder.h"
 #include "decode/decode_pool.h"
 #include "format/dataset/fetch_ahead.h"
+#include "io/field_reads.h"
 #include "io/read_plan.h"
 #include "io/shard_files.h"
 #include "threads/threads.h"
@@ -59,6 +60,7 @@ struct LoaderParts {
   const LoaderOptions options;
   Sampler sampler;
   const BatchFields batch;  // the arrays of the batches
+  FieldReads field_reads;
   StatsCounters stats;
   ReadWatch watch;
   Event io_wake;  // tells the I/O thread that there is room for more
@@ -90,9 +92,15 @@ class ReadLoop {
     PendingBatch* batch = nullptr;  // null: none is in flight here
     PlannedRead read;
     std::vector<int64_t> indices_in_batch;  // of the samples that it serves
-    ReadBufferPool::Buffer* buffer = nullptr;
-    ShardReader::OpenFile shard;  // for reads through the engine
+    int64_t end = 0;                        // of the bytes that are needed, in the file
+    ShardReader::OpenFile shard;            // for reads through the engine
     int64_t submitted_ns = 0;
+  };
+  // A read of a sample that was begun: one of the ranges that its head lacks.
+  struct FurtherRead {
+    PendingBatch* batch = nullptr;
+    int64_t index_in_batch = 0;
+    FieldReads::Range range;
   };
 
   // The records of a batch, as Sampler::batch() has them.
@@ -114,7 +122,12 @@ class ReadLoop {
   bool submit(const PlannedRead& read);
   void hand_over_unread(std::span<const int64_t> indices_in_batch, const std::exception_ptr& error);
   void check(const ReadCompletion& completion) const;
+  void submit_further(const FurtherRead& further);
+  void start(const PlannedRead& read, PendingBatch* batch,
+             std::span<const int64_t> indices_in_batch, int64_t end, std::byte* to,
+             ShardReader::OpenFile file);
   void complete(const ReadCompletion& completion);
+  void plan_rest(PendingBatch* batch, int64_t index_in_batch);
   void add_to_chunk(PendingBatch* batch, int64_t index_in_batch, size_t num_bytes);
   void hand_over_chunks();
   void drain() noexcept;
@@ -135,6 +148,7 @@ class ReadLoop {
   PendingBatch* batch_ = nullptr;  // whose reads are being submitted, by plan_
   ReadPlan plan_;
   size_t next_read_ = 0;  // of plan_
+  std::vector<FurtherRead> further_;
 
   std::vector<ReadInFlight> in_flight_;  // by slot, which is the read's tag
   std::vector<size_t> free_slots_;

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,6 +119,18 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
               "io.make_engine returned no engine; return one, or leave make_engine out");
 }
 
+// The fields that the decoders read; nothing: one of them may read any field.
+std::optional<std::vector<bool>> named_fields(const Schema& schema,
+                                              const std::vector<BatchField>& fields) {
+  std::vector<bool> named(schema.fields.size());
+  for (const BatchField& field : fields) {
+    const std::optional<std::vector<size_t>> inputs = field.decoder->inputs();
+    if (!inputs) return std::nullopt;
+    for (const size_t input : *inputs) named.at(input) = true;
+  }
+  return named;
+}
+
 size_t max_pending_samples(const LoaderOptions& options) {
   return static_cast<size_t>(options.memory.prefetch_batches * options.batch_size);
 }
@@ -131,6 +144,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
           with_order(with_mixed_sizes(check_options(std::move(loader_options)), dataset), dataset)),
       sampler(make_sampler(dataset, options)),
       batch(batch_fields(dataset.schema(), options)),
+      field_reads(dataset, named_fields(dataset.schema(), batch.fields)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
       slabs(std::make_shared<SlabPool>(
           options.memory.allocator, options.memory.prefetch_batches + options.memory.held_batches,
@@ -140,7 +154,8 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
               files.alignment()),
       engine(make_engine(options.io, options.on_warning, files, buffers)),
       cached_reader(files, options.io, stats),
-      decoder(dataset, options, sampler, batch.fields, slabs->layout(), cached_reader, stats),
+      decoder(dataset, options, sampler, batch.fields, slabs->layout(), cached_reader, field_reads,
+              stats),
       mixer(options, slabs->layout()),
       chunk_decoder({.samples = decoder,
                      .buffers = buffers,
@@ -153,7 +168,13 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int worker, Helpers& helpers, const SampleChunk& chunk) {
                     chunk_decoder.decode(worker, helpers, chunk);
-                  }) {}
+                  }) {
+  if (!field_reads.is_on()) return;
+  // The kernel would read on behind the fields.
+  for (const ReadFile& file : files.all_files()) {
+    if (file.descriptor >= 0) ::posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_RANDOM);
+  }
+}
 
 int64_t LoaderParts::memory_bound() const {
   constexpr int64_t kOverhead = 64;  // of the record that is made of one of FFRecord v1

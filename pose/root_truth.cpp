@@ -326,7 +326,7 @@ std::vector<double> numbers_of_entry(const std::filesystem::path& file, size_t n
       !std::all_of(list.begin(), list.end(), [](const Json& value) { return value.is_number(); })) {
     refuse_entry(file, number, "has a {} that is not a list of {} numbers", name, count);
   }
-  const auto out = list.get<std::vector<double>>();
+  auto out = list.get<std::vector<double>>();
   if (!std::ranges::all_of(out, [](double value) { return std::isfinite(value); }))
     refuse_entry(file, number, "has a {} that is not finite", name);
   return out;

@@ -80,8 +80,8 @@ uint32_t field_crc(const FieldPlace& place, std::span<const std::byte> bytes) {
 }
 
 RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name,
-                       const FieldMapping* mapping)
-    : schema_(schema), record_(record), name_(name), mapping_(mapping) {
+                       const FieldMapping* mapping, const std::vector<bool>* readable)
+    : schema_(schema), record_(record), name_(name), mapping_(mapping), readable_(readable) {
   const size_t num_fields = stored().fields.size();
   if (record.size() < table_bytes(num_fields)) {
     throw Error(ErrorCode::corrupt,
@@ -112,6 +112,16 @@ FieldView RecordView::field(size_t i) const {
   const size_t num_fields = schema_.fields.size();
   if (i >= num_fields) out_of_range(i, num_fields);
   const Field& description = schema_.fields[i];
+  if (readable_ != nullptr && !(*readable_)[i]) {
+    ErrorContext context = context_of(name_);
+    context.subject = ErrorSubject::field;
+    context.name = description.name;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("field '{}' was not read, because no decoder of the batch names it in "
+                            "its inputs; name it there",
+                            description.name),
+                context);
+  }
   if (mapping_ == nullptr) return stored_field(description, i);
   const int64_t position = mapping_->positions[i];
   if (position < 0) return {description, {}, true, name_};
@@ -123,19 +133,29 @@ FieldView RecordView::stored_field(const Field& field, size_t position) const {
   return {field, record_.subspan(place.begin, place.end - place.begin), place.is_null, name_};
 }
 
+void RecordView::verify_checksum(size_t position) const {
+  const Field& field = stored().fields[position];
+  const FieldPlace place = place_of_field(record_, stored().fields.size(), position);
+  const uint32_t crc = field_crc(place, stored_field(field, position).raw());
+  if (crc == place.crc32c) return;
+  throw Error(ErrorCode::corrupt,
+              fmt::format("field '{}' is damaged: its CRC-32C is {:08x}, expected {:08x}",
+                          field.name, crc, place.crc32c),
+              context_of(name_));
+}
+
 void RecordView::verify_fields() const {
-  const size_t num_fields = stored().fields.size();
-  for (size_t i = 0; i < num_fields; ++i) {
-    const FieldPlace place = place_of_field(record_, num_fields, i);
-    const FieldView view = stored_field(stored().fields[i], i);
-    const uint32_t crc = field_crc(place, view.raw());
-    if (crc != place.crc32c) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("field '{}' is damaged: its CRC-32C is {:08x}, expected {:08x}",
-                              stored().fields[i].name, crc, place.crc32c),
-                  context_of(name_));
-    }
-    view.verify();
+  for (size_t i = 0; i < stored().fields.size(); ++i) {
+    verify_checksum(i);
+    stored_field(stored().fields[i], i).verify();
+  }
+}
+
+void RecordView::verify_readable() const {
+  for (size_t i = 0; i < schema_.fields.size(); ++i) {
+    if (readable_ != nullptr && !(*readable_)[i]) continue;
+    const int64_t position = mapping_ == nullptr ? static_cast<int64_t>(i) : mapping_->positions[i];
+    if (position >= 0) verify_checksum(static_cast<size_t>(position));
   }
 }
 

@@ -32,6 +32,8 @@ struct PendingSample {
   ReadBufferPool::Buffer* buffer = nullptr;
   bool is_shared = false;    // read together with others
   bool is_cached = false;    // to be read by the decoding thread: there is no `record` yet
+  bool is_split = false;     // of `record` there are only the wanted fields (FieldReads)
+  int num_reads_left = 1;    // the I/O thread's
   std::exception_ptr error;  // why there is no record
 };
 

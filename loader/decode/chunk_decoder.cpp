@@ -89,14 +89,16 @@ constexpr int kMaxReplacements = 16;
 SampleDecoder::SampleDecoder(const Dataset& dataset, const LoaderOptions& options,
                              const Sampler& sampler, std::vector<BatchField> fields,
                              const SlabLayout& layout, const CachedReader& cached_reader,
-                             StatsCounters& stats)
+                             const FieldReads& field_reads, StatsCounters& stats)
     : dataset_(dataset),
       options_(options),
       sampler_(sampler),
       leaves_out_(counts_each_once(options.sampler)),
       files_(cached_reader.files()),
-      fetcher_(dataset, options.num_threads, options.io.verify_checksums, cached_reader, stats),
-      writer_(dataset, options.sampler, std::move(fields), layout, options.num_threads, stats) {}
+      fetcher_(dataset, options.num_threads, options.io.verify_checksums, cached_reader,
+               field_reads, stats),
+      writer_(dataset, options.sampler, std::move(fields), layout, options.num_threads,
+              field_reads.readable(), stats) {}
 
 void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
                            int64_t index_in_batch) {
@@ -105,7 +107,7 @@ void SampleDecoder::decode(Helpers& helpers, int worker, PendingBatch& batch,
   const int64_t record_index = batch.slab->record_indices[index_in_batch];
   try {
     try {
-      write(job, fetcher_.fetch(worker, sample), record_index);
+      write(job, fetcher_.fetch(worker, sample, record_index), record_index);
     } catch (const Error& error) {
       // A read that neighbours share fails with any of them: the record may be well when read
       // alone.

@@ -41,6 +41,7 @@
 #include "batch/batch_queue.h"
 #include "batch/slab_pool.h"
 #include "decode/decode_pool.h"
+#include "io/field_reads.h"
 #include "io/read_plan.h"
 #include "io/shard_files.h"
 #include "threads/threads.h"
@@ -94,11 +95,12 @@ class RecordFetcher {
  public:
   // What is given by reference must outlive the fetcher.
   RecordFetcher(const Dataset& dataset, int num_threads, bool verify_checksums,
-                const CachedReader& cached_reader, StatsCounters& stats);
+                const CachedReader& cached_reader, const FieldReads& field_reads,
+                StatsCounters& stats);
 
   // What these return is valid until the next call by the same worker. They throw the Error of a
-  // record that cannot be had.
-  std::span<const std::byte> fetch(int worker, const PendingSample& sample);
+  // record that cannot be had. Of a sample that was split, only the wanted fields are there.
+  std::span<const std::byte> fetch(int worker, const PendingSample& sample, int64_t record_index);
   // A record through the page cache, outside the engine's order.
   std::span<const std::byte> fetch_alone(int worker, int64_t record_index);
   // Gives back the memory of a large record, which others may wait for.
@@ -120,6 +122,7 @@ class RecordFetcher {
   const Dataset& dataset_;
   const bool verify_checksums_;
   const CachedReader& cached_reader_;
+  const FieldReads& field_reads_;
   StatsCounters& stats_;
   RecordMemory budget_;
   std::vector<Memory> memory_;  // by worker
@@ -165,9 +168,11 @@ class RowParts {
 
 class FieldWriter {
  public:
-  // `layout` is that of `fields`. What is given by reference must outlive the writer.
+  // `layout` is that of `fields`, which read the fields `readable` of a record (RecordView). What
+  // is given by reference must outlive the writer.
   FieldWriter(const Dataset& dataset, const SamplerOptions& sampler, std::vector<BatchField> fields,
-              const SlabLayout& layout, int num_threads, StatsCounters& stats);
+              const SlabLayout& layout, int num_threads, const std::vector<bool>* readable,
+              StatsCounters& stats);
 
   // Writes sample `index_in_batch` of `slab` from `record`, which is record `record_index`. Called
   // by the decoding thread `worker`, with whose `helpers` it shares the pieces. Throws what the
@@ -206,6 +211,7 @@ class FieldWriter {
   const SamplerOptions& sampler_;
   const std::vector<BatchField> fields_;
   const SlabLayout& layout_;
+  const std::vector<bool>* readable_;
   StatsCounters& stats_;
   std::vector<Piece> pieces_;  // of a sample
   bool has_parts_ = false;     // a field has more than one
@@ -222,7 +228,8 @@ class SampleDecoder {
   // `layout` is that of `fields`. What is given by reference must outlive the decoder.
   SampleDecoder(const Dataset& dataset, const LoaderOptions& options, const Sampler& sampler,
                 std::vector<BatchField> fields, const SlabLayout& layout,
-                const CachedReader& cached_reader, StatsCounters& stats);
+                const CachedReader& cached_reader, const FieldReads& field_reads,
+                StatsCounters& stats);
 
   // Fills the slab of `batch` at `index_in_batch`, or marks the batch as failed. Does not throw and
   // does not finish the sample. Called by the decoding thread `worker`, with its `helpers`.

@@ -133,13 +133,14 @@ std::byte* FieldWriter::place_of(const Sample& sample, const SlabField& field) {
 
 FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
                          std::vector<BatchField> fields, const SlabLayout& layout, int num_threads,
-                         StatsCounters& stats)
+                         const std::vector<bool>* readable, StatsCounters& stats)
     : dataset_(dataset),
       schema_(dataset.schema()),
       is_chain_(dataset.num_sources() > 1),
       sampler_(sampler),
       fields_(std::move(fields)),
       layout_(layout),
+      readable_(readable),
       stats_(stats),
       workers_(num_threads) {
   // The undivided fields first: a long one among them is then not what all wait for at the end.
@@ -162,7 +163,7 @@ FieldWriter::FieldWriter(const Dataset& dataset, const SamplerOptions& sampler,
 void FieldWriter::write(Helpers& helpers, int worker, BatchSlab& slab, int64_t index_in_batch,
                         std::span<const std::byte> record, int64_t record_index) {
   const FieldMapping* mapping = is_chain_ ? dataset_.field_mapping(record_index) : nullptr;
-  const RecordView view(schema_, record, {}, mapping);
+  const RecordView view(schema_, record, {}, mapping, readable_);
   SampleKey key{sampler_.seed, slab.epoch, random_record(sampler_, record_index)};
   if (!slab.repetitions.empty()) {
     key.record_index += slab.repetitions[index_in_batch] * dataset_.num_records();

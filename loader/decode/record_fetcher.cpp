@@ -22,16 +22,25 @@ int64_t max_record_bytes(const Dataset& dataset) {
 }
 
 RecordFetcher::RecordFetcher(const Dataset& dataset, int num_threads, bool verify_checksums,
-                             const CachedReader& cached_reader, StatsCounters& stats)
+                             const CachedReader& cached_reader, const FieldReads& field_reads,
+                             StatsCounters& stats)
     : dataset_(dataset),
       verify_checksums_(verify_checksums),
       cached_reader_(cached_reader),
+      field_reads_(field_reads),
       stats_(stats),
       budget_(2 * max_record_bytes(dataset)),
       memory_(num_threads) {}
 
-std::span<const std::byte> RecordFetcher::fetch(int worker, const PendingSample& sample) {
+std::span<const std::byte> RecordFetcher::fetch(int worker, const PendingSample& sample,
+                                                int64_t record_index) {
   if (sample.error != nullptr) std::rethrow_exception(sample.error);
+  if (sample.is_split) {
+    const int64_t begin = now_ns();
+    if (verify_checksums_) field_reads_.verify(record_index, sample.record);
+    stats_.checksum_ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+    return sample.record;
+  }
   const Dataset::Location& location = sample.location;
   reserve(worker,
           (sample.is_cached ? location.record.stored_bytes : 0) + unpacked_bytes(location.record));

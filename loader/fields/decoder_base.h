@@ -38,6 +38,13 @@ size_t require_image(const Schema& schema, const std::string& field,
 // Of a tensor.
 size_t require_tensor(const Schema& schema, const std::string& field);
 
+// FieldDecoder::inputs() with one more field; nothing stays nothing.
+inline std::optional<std::vector<size_t>> with_input(std::optional<std::vector<size_t>> inputs,
+                                                     size_t field) {
+  if (inputs) inputs->push_back(field);
+  return inputs;
+}
+
 // Of how many rows a RowsDecoder says that it wrote. Too many are no bad sample: rows beyond the
 // room for them have overwritten other samples.
 inline void check_row_count(std::string_view field, int64_t num_rows, int64_t max_rows) {
@@ -149,6 +156,7 @@ class ImageFieldDecoder final : public FieldDecoder {
   std::vector<int64_t> shape() const override {
     return picture_shape(options_.output, image_size(options_.transform));
   }
+  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ImageScratch>(options_);
   }

@@ -38,6 +38,7 @@ class ImagesDecoder final : public PartsDecoder {
     shape.insert(shape.begin(), std::ssize(fields_));
     return shape;
   }
+  std::optional<std::vector<size_t>> inputs() const override { return fields_; }
   std::unique_ptr<Scratch> make_scratch() const override { return one_.make_scratch(); }
   int64_t num_parts() const override { return std::ssize(fields_); }
   void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
@@ -59,6 +60,7 @@ class IntegerDecoder final : public FieldDecoder {
   IntegerDecoder(size_t field, DType stored) : field_(field), stored_(stored) {}
   DType dtype() const override { return DType::i64; }
   std::vector<int64_t> shape() const override { return {}; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const FieldView field = record.field(field_);
@@ -83,6 +85,7 @@ class ScalarCopier final : public FieldDecoder {
   ScalarCopier(size_t field, DType dtype) : field_(field), dtype_(dtype) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return {}; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const uint64_t bits = record.field(field_).scalar_bits(dtype_);
@@ -103,6 +106,7 @@ class TensorCopier final : public FieldDecoder {
         shape_(std::move(shape)) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const TensorView tensor = record.tensor(field_);
@@ -126,6 +130,7 @@ class StringCopier final : public TextDecoder {
  public:
   StringCopier(size_t field, std::string name, int64_t max_bytes)
       : field_(field), name_(std::move(name)), max_bytes_(max_bytes) {}
+  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
 
   std::string_view decode_text(const RecordView& record, const SampleKey&,
                                Scratch*) const override {
@@ -330,6 +335,7 @@ class ValidFields final : public FieldDecoder {
     if (is_scalar_) return {};
     return {std::ssize(fields_)};
   }
+  std::optional<std::vector<size_t>> inputs() const override { return fields_; }
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     auto* to = static_cast<uint8_t*>(out);
     for (const size_t field : fields_) *to++ = record.is_null(field) ? 0 : 1;
@@ -353,6 +359,9 @@ class ZerosWhereNull : public Base {
         wrapped_(dynamic_cast<const Base&>(*decoder_)) {}
   DType dtype() const override { return wrapped_.dtype(); }
   std::vector<int64_t> shape() const override { return wrapped_.shape(); }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(wrapped_.inputs(), field_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override { return wrapped_.make_scratch(); }
   void will_read(int64_t record_index) const noexcept override { wrapped_.will_read(record_index); }
 
@@ -412,6 +421,9 @@ class EmptyOrText final : public TextDecoder {
       : field_(field),
         decoder_(std::move(decoder)),
         wrapped_(dynamic_cast<const TextDecoder&>(*decoder_)) {}
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(wrapped_.inputs(), field_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override { return wrapped_.make_scratch(); }
   void will_read(int64_t record_index) const noexcept override { wrapped_.will_read(record_index); }
   std::string_view decode_text(const RecordView& record, const SampleKey& key,

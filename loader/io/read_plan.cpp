@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <ffkit/base/error.h>
 
@@ -31,10 +32,11 @@ std::exception_ptr failure_of_index(std::exception_ptr failure) {
   }
 }
 
-PlannedSample locate(const Dataset& dataset, int64_t record_index) {
+PlannedSample locate(const Dataset& dataset, int64_t record_index, const FieldReads* fields) {
   PlannedSample sample;
   try {
     sample.location = dataset.locate(record_index);
+    sample.is_split = fields != nullptr && fields->splits(sample.location.record);
   } catch (...) {
     sample.error = failure_of_index(std::current_exception());
   }
@@ -42,13 +44,14 @@ PlannedSample locate(const Dataset& dataset, int64_t record_index) {
 }
 
 // Locates the records and sorts the places of those that could be.
-void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadPlan& plan) {
+void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadPlan& plan,
+                 const FieldReads* fields) {
   plan.samples.clear();
   plan.places.clear();
   bool is_sorted = true;  // as in sequential order
   for (int64_t record_index : records) {
     const auto index_in_batch = std::ssize(plan.samples);
-    plan.samples.push_back(locate(dataset, record_index));
+    plan.samples.push_back(locate(dataset, record_index, fields));
     const PlannedSample& sample = plan.samples.back();
     if (sample.error != nullptr) continue;
     plan.places.push_back(
@@ -60,16 +63,19 @@ void find_places(const Dataset& dataset, std::span<const int64_t> records, ReadP
 }
 
 // Makes plan.merged: a read serves the places first .. first+count-1.
-void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
+void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan, int64_t head_bytes) {
   plan.merged.clear();
-  int64_t begin = -1;  // of the record before
-  int64_t end = -1;    // of all records of the read
+  int64_t begin = -1;     // of the record before
+  int64_t end = -1;       // of all records of the read
+  bool is_alone = false;  // the read before
   for (const ReadPlan::Place& place : plan.places) {
-    const RecordLocation& record = plan.samples[place.index_in_batch].location.record;
-    const int64_t record_end = record.offset + record.stored_bytes;
+    const PlannedSample& sample = plan.samples[place.index_in_batch];
+    const RecordLocation& record = sample.location.record;
+    const int64_t record_end = record.offset + (sample.is_split ? head_bytes : record.stored_bytes);
     const int64_t read_end = round_up_offset(record_end, alignment);
-    const bool is_same_shard =
-        !plan.merged.empty() && plan.merged.back().shard_index == place.shard_index;
+    const bool was_alone = std::exchange(is_alone, sample.is_split);
+    const bool is_same_shard = !was_alone && !is_alone && !plan.merged.empty() &&
+                               plan.merged.back().shard_index == place.shard_index;
     const bool is_same_record = is_same_shard && record.offset == begin;
     if (is_same_record ||
         (is_same_shard && record.offset >= end && record.offset - end < kReadPageBytes &&
@@ -92,9 +98,9 @@ void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan) {
 }  // namespace
 
 void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
-                int64_t max_merged_bytes, ReadPlan& plan) {
-  find_places(dataset, records, plan);
-  merge_places(alignment, max_merged_bytes, plan);
+                int64_t max_merged_bytes, ReadPlan& plan, const FieldReads* fields) {
+  find_places(dataset, records, plan, fields);
+  merge_places(alignment, max_merged_bytes, plan, fields == nullptr ? 0 : fields->head_bytes());
   // Back into the order of the batch, in which the decoders take small samples several at a time.
   plan.read_of.assign(records.size(), -1);
   for (const PlannedRead& read : plan.merged) {

@@ -14,10 +14,14 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/loader/slab_allocator.h>
 
+#include "io/field_reads.h"
+
 namespace ffkit {
 
 struct PlannedSample {
   Dataset::Location location;
+  // Read in two steps (FieldReads), of which the first is planned: a read of its own.
+  bool is_split = false;
   std::exception_ptr error;  // set when the record cannot be located
 };
 
@@ -57,9 +61,9 @@ struct ReadPlan {
 // Plans the reads of `records` (record numbers) into `plan`, replacing what it held. Offsets and
 // lengths become multiples of `alignment`. Records that lie close together share a read, wherever
 // they stand in the batch: reads are merged up to `max_merged_bytes` and over gaps of less than a
-// page.
+// page. `fields` says which records are read in two steps; null: none.
 void plan_reads(const Dataset& dataset, std::span<const int64_t> records, int64_t alignment,
-                int64_t max_merged_bytes, ReadPlan& plan);
+                int64_t max_merged_bytes, ReadPlan& plan, const FieldReads* fields = nullptr);
 
 // ReadBufferPool: the memory of reads, from submission to the end of decoding: one ring of a fixed
 // size.

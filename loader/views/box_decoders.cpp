@@ -35,6 +35,9 @@ class OfBoxes : public RowListsDecoder {
   int64_t copies() const override { return set_->views()[view_].copies; }
   int64_t max_rows() const override { return boxes_.max_boxes; }
   RowLayout layout() const override { return boxes_.layout; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(set_->inputs(), boxes_at_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
@@ -152,6 +155,9 @@ class BoxRowsDecoder final : public OfBoxes {
   }
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return field_.shape; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfBoxes::inputs(), at_);
+  }
 
  protected:
   std::optional<size_t> rows_where_null() const override {
@@ -200,6 +206,9 @@ class PointsDecoder final : public OfBoxes {
   }
   DType dtype() const override { return DType::f32; }
   std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfBoxes::inputs(), at_);
+  }
 
  protected:
   std::optional<size_t> rows_where_null() const override {
@@ -275,6 +284,9 @@ class InstanceMasksDecoder final : public OfBoxes {
   }
   DType dtype() const override { return DType::u8; }
   std::vector<int64_t> shape() const override { return {size_.height, size_.width}; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfBoxes::inputs(), at_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<RunsScratch>(set());
   }

@@ -78,6 +78,7 @@ class OfFrames : public PartsDecoder {
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
   int64_t num_parts() const override { return clip_->count(); }
+  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FrameScratch>(clip_->options().image);
   }
@@ -150,6 +151,9 @@ class FramePictureDecoder final : public OfFrames {
     validate(options_);
     refuse_moves_of_follower(options_, clip->options().image, clip->name());
   }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfFrames::inputs(), field_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FollowerScratch>(clip().options().image, options_);
   }
@@ -183,6 +187,9 @@ class FrameMaskDecoder final : public OfFrames {
         is_tensor_(description.item == FieldType::tensor),
         options_(std::move(options)) {
     validate(options_);
+  }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfFrames::inputs(), field_);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<MaskScratch>(clip().options().image, options_);
@@ -220,6 +227,7 @@ class FrameNumbersDecoder final : public FieldDecoder {
   explicit FrameNumbersDecoder(ClipPtr clip) : clip_(std::move(clip)) {}
   DType dtype() const override { return DType::i64; }
   std::vector<int64_t> shape() const override { return {clip_->count()}; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
   void decode(const RecordView& record, const SampleKey& key, Scratch*, void* out) const override {
     const std::vector<int64_t> numbers = choose_frames(*clip_, record, key).numbers;
     std::memcpy(out, numbers.data(), numbers.size() * sizeof(int64_t));
@@ -236,6 +244,7 @@ class OfFirstFrame : public FieldDecoder {
       : clip_(std::move(clip)), dtype_(dtype), shape_(std::move(shape)) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FrameScratch>(clip_->options().image);
   }

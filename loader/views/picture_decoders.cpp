@@ -20,6 +20,7 @@ class OfView : public FieldDecoder {
         bytes_per_copy_(array_bytes(dtype, shape)) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
+  std::optional<std::vector<size_t>> inputs() const override { return set_->inputs(); }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
@@ -69,6 +70,9 @@ class FurtherPictureDecoder final : public OfView {
     validate(options_);
     refuse_moves_of_follower(options_, set->views()[view].image, set->views()[view].name);
   }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfView::inputs(), field_);
+  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<PictureScratch>(set(), options_);
   }
@@ -106,6 +110,9 @@ class ViewMaskDecoder final : public OfView {
         is_tensor_(is_tensor),
         options_(std::move(options)) {
     validate(options_);
+  }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfView::inputs(), field_);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<MaskScratch>(set(), options_);
@@ -196,6 +203,7 @@ class SourceSizeDecoder final : public FieldDecoder {
   explicit SourceSizeDecoder(ViewSetPtr set) : set_(std::move(set)) {}
   DType dtype() const override { return DType::i64; }
   std::vector<int64_t> shape() const override { return {2}; }
+  std::optional<std::vector<size_t>> inputs() const override { return set_->inputs(); }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }

@@ -68,6 +68,13 @@ class ViewSet {
   ViewSet(size_t field, std::vector<View> views, std::vector<ViewBoxes> boxes, bool is_default);
 
   size_t field() const { return field_; }
+  // The fields of a record that its pictures are made from: the picture, and boxes that a crop
+  // looks at.
+  std::vector<size_t> inputs() const {
+    std::vector<size_t> fields = {field_};
+    for (const ViewBoxes& boxes : boxes_) fields.push_back(boxes.at);
+    return fields;
+  }
   // All boxes of the picture that follow the view and have an area.
   std::vector<BoxEdges> boxes_of_view(size_t view, const RecordView& record,
                                       const ImageInfo& picture) const;

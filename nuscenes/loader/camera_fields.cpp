@@ -56,6 +56,11 @@ class CameraImages final : public PartsDecoder {
   }
   DType dtype() const override { return images_->dtype(); }
   std::vector<int64_t> shape() const override { return images_->shape(); }
+  std::optional<std::vector<size_t>> inputs() const override {
+    std::vector<size_t> fields = fields_;
+    fields.push_back(timestamp_);
+    return fields;
+  }
   std::unique_ptr<Scratch> make_scratch() const override { return images_->make_scratch(); }
   int64_t num_parts() const override { return parts_.num_parts(); }
   void decode_part(const RecordView& record, const SampleKey& key, int64_t part, Scratch* scratch,
@@ -100,6 +105,16 @@ class CameraMatrices final : public FieldDecoder {
   std::vector<int64_t> shape() const override {
     const int64_t side = which_ == Matrices::intrinsics ? 3 : 4;
     return {std::ssize(cameras_), side, side};
+  }
+  std::optional<std::vector<size_t>> inputs() const override {
+    std::vector<size_t> fields;
+    lidar_.add_to(fields);
+    for (const Camera& camera : cameras_) {
+      camera.sensor.add_to(fields);
+      if (which_ == Matrices::lidar_to_camera) continue;
+      fields.insert(fields.end(), {camera.intrinsics, camera.image});
+    }
+    return fields;
   }
 
   void decode(const RecordView& record, const SampleKey& key, Scratch*, void* out) const override {
@@ -165,6 +180,11 @@ class LidarToGlobal final : public FieldDecoder {
       : bev_(bev), lidar_(schema, std::string(kLidar)) {}
   DType dtype() const override { return DType::f64; }
   std::vector<int64_t> shape() const override { return {4, 4}; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    std::vector<size_t> fields;
+    lidar_.add_to(fields);
+    return fields;
+  }
   void decode(const RecordView& record, const SampleKey& key, Scratch*, void* out) const override {
     const SensorState lidar = read_state(record, lidar_);
     const Matrix4 matrix =
@@ -229,6 +249,9 @@ class BoxDecoder final : public RowsDecoder {
   }
   int64_t max_rows() const override { return options_.max_boxes; }
   RowLayout layout() const override { return options_.layout; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    return {{boxes_, classes_, valid_}};
+  }
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Scratch>(); }
 
   int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* scratch,

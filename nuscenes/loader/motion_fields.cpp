@@ -57,6 +57,7 @@ class CanBusDecoder final : public FieldDecoder {
   }
   DType dtype() const override { return DType::f64; }
   std::vector<int64_t> shape() const override { return {kNumbers}; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{rows_, prev_, next_}}; }
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Memory>(); }
 
   void decode(const RecordView& record, const SampleKey&, Scratch* scratch,
@@ -159,6 +160,14 @@ class MotionDecoder final : public FieldDecoder {
       : can_bus_(std::move(can_bus)), lidar_(schema, std::string(kLidar)) {}
   DType dtype() const override { return DType::f64; }
   std::vector<int64_t> shape() const override { return {kNumbers}; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    std::vector<size_t> fields = {lidar_.ego_to_global};
+    if (!can_bus_) return fields;
+    const auto further = can_bus_->inputs();
+    if (!further) return std::nullopt;
+    fields.insert(fields.end(), further->begin(), further->end());
+    return fields;
+  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return can_bus_ ? can_bus_->make_scratch() : nullptr;
   }
@@ -198,6 +207,7 @@ class FrameIndexDecoder final : public FieldDecoder {
   }
   DType dtype() const override { return DType::i64; }
   std::vector<int64_t> shape() const override { return {}; }
+  std::optional<std::vector<size_t>> inputs() const override { return {{prev_}}; }
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const auto prev = record.scalar<int64_t>(prev_);

@@ -130,6 +130,18 @@ class PointDecoder final : public RowPartsDecoder {
   std::vector<int64_t> shape() const override { return {columns_ + 1}; }
   int64_t max_rows() const override { return options_.max_points; }
   RowLayout layout() const override { return options_.layout; }
+  std::optional<std::vector<size_t>> inputs() const override {
+    std::vector<size_t> fields;
+    lidar_.add_to(fields);
+    const bool has_sweeps = options_.num_sweeps > 1;
+    if (has_sweeps) fields.push_back(timestamp_);
+    for (const PointChannel& channel : channels_) {
+      channel.sensor.add_to(fields);
+      fields.push_back(channel.points);
+      if (has_sweeps) fields.push_back(channel.sweeps);
+    }
+    return fields;
+  }
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Memory>(); }
   void will_read(int64_t record_index) const noexcept override {
     if (announcer_ != nullptr) announcer_->announce(record_index);

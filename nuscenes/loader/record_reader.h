@@ -42,6 +42,11 @@ struct SensorFields {
   size_t sensor_to_ego = 0;
   size_t ego_to_global = 0;
   size_t timestamp = 0;
+
+  // For FieldDecoder::inputs().
+  void add_to(std::vector<size_t>& inputs) const {
+    inputs.insert(inputs.end(), {sensor_to_ego, ego_to_global, timestamp});
+  }
 };
 
 struct SensorState {

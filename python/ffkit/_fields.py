@@ -329,7 +329,7 @@ class PythonField:
             FieldNotFoundError, the sample is bad; other exceptions end the loop over the loader.
         dtype: of the array, any except "bf16". Values are converted if numpy's same_kind allows it.
         shape: of a sample, or of a row.
-        inputs: names of the fields in `values`; None: all.
+        inputs: names of the fields in `values`; None: all, so the loader reads whole records.
         max_rows: largest number of rows in a sample; the array is ragged, [sum of rows, *shape],
             with `batch.row_offsets(name)`.
         padded: with `max_rows`: [N, max_rows, *shape] instead, filled up with zeros."""

@@ -63,6 +63,7 @@ class PythonFunction {
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
+  const std::vector<size_t>& inputs() const { return inputs_; }
 
   // With the GIL: what the function returns, as a numpy array.
   nb::object call(const RecordView& record, const SampleKey& key) const {
@@ -105,6 +106,7 @@ class PythonDecoder final : public FieldDecoder {
   explicit PythonDecoder(PythonFunction function) : function_(std::move(function)) {}
   DType dtype() const override { return function_.dtype(); }
   std::vector<int64_t> shape() const override { return function_.shape(); }
+  std::optional<std::vector<size_t>> inputs() const override { return function_.inputs(); }
   void decode(const RecordView& record, const SampleKey& key, Scratch* /*scratch*/,
               void* out) const override {
     with_gil([&] { function_.store(function_.call(record, key), function_.shape(), out); });
@@ -120,6 +122,7 @@ class PythonRowsDecoder final : public RowsDecoder {
       : function_(std::move(function)), max_rows_(max_rows), layout_(layout) {}
   DType dtype() const override { return function_.dtype(); }
   std::vector<int64_t> shape() const override { return function_.shape(); }
+  std::optional<std::vector<size_t>> inputs() const override { return function_.inputs(); }
   int64_t max_rows() const override { return max_rows_; }
   RowLayout layout() const override { return layout_; }
   int64_t decode_rows(const RecordView& record, const SampleKey& key, Scratch* /*scratch*/,

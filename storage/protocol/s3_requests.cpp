@@ -65,7 +65,7 @@ HttpRequest S3Requests::make(State& state, const S3Call& call, Attempts& attempt
 }
 
 Verdict S3Requests::judge(State& state, Attempts& attempts, const HttpResponse& response) {
-  const Verdict again{.kind = Verdict::Kind::repeat};
+  Verdict again{.kind = Verdict::Kind::repeat};
   if (response.status < 300) {
     // The end of an upload in parts may be an error with status 200.
     const bool may_be_error = response.body.find("<Error>") != std::string::npos;
@@ -130,7 +130,7 @@ void S3Requests::read_range(const std::string& key, RangeOfObject range,
   requester_->read_range(
       range, [state = state_, call, attempts](int) { return make(*state, call, *attempts); },
       [state = state_, attempts, address = range.address](const HttpResponse& answer) {
-        const Verdict verdict = judge(*state, *attempts, answer);
+        Verdict verdict = judge(*state, *attempts, answer);
         if (!verdict.is_refusal(answer)) return verdict;
         return Verdict::failed(error_of_failure(failure_in(*state, answer), address, "read"));
       },

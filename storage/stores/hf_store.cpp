@@ -289,7 +289,7 @@ Requester::MakeRequest maker_of(const std::shared_ptr<HfHub>& hub,
 Judge judge_of(const std::shared_ptr<HfHub>& hub, const std::shared_ptr<HfAttempts>& attempts,
                const std::string& address) {
   return [=](const HttpResponse& response) {
-    const Verdict verdict = judge_by_status(response);
+    Verdict verdict = judge_by_status(response);
     if (!verdict.is_refusal(response) || response.status < 400) return verdict;
     const std::lock_guard lock(attempts->mutex);
     const bool may_have_ended = attempts->used != nullptr && attempts->used->is_elsewhere;

@@ -130,7 +130,7 @@ class HttpStore : public ReadOnlyStore {
       requester_->read_range(
           range, [address](int) { return request_of(address, "GET"); },
           [address](const HttpResponse& response) {
-            const Verdict verdict = judge_by_status(response);
+            Verdict verdict = judge_by_status(response);
             if (!verdict.is_refusal(response)) return verdict;
             return Verdict::failed(error_of_page(response, address, "read"));
           },

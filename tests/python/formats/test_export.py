@@ -117,9 +117,9 @@ def test_every_type_comes_back_as_is_said(everything, tmp_path):
     again = back(result, tmp_path)
     said = " ".join(result["splits"][0]["notes"])
     same = ["image", "left/image", "label", "id", "caption/txt", "meta/json", "blob", "boxes/npy", "frames"]
-    assert not [name for name in same if f"'{name}' is then" in said]
-    assert "'note' is then 'note/txt'" in said and "'tags' is then the string 'tags/json', a JSON array" in said
-    assert "'t/bf16' is then the tensor 't/bf16/npy' of f32" in said and "'n/u8' is then the tensor 'n/u8/npy' without a dimension;" in said
+    assert not [name for name in same if f"'{name}' becomes" in said]
+    assert "'note' becomes 'note/txt'" in said and "'tags' becomes the string 'tags/json', a JSON array" in said
+    assert "'t/bf16' becomes the tensor 't/bf16/npy' of f32" in said and "'n/u8' becomes the tensor 'n/u8/npy' without a dimension;" in said
     for number in range(COUNT):
         stored, found = dataset[number], again[number]
         for name in same:
@@ -146,7 +146,7 @@ def test_fields_that_would_be_one_member_are_told_apart(tmp_path):
     assert found["note.txt"] == "note" and found["note.txt-2.txt"] == "note/txt" and found["note-2.txt"] == "Note" and found["id.txt-2.txt"] == "id/txt"
     assert found["jpg"] == made["image"] and found["image.jpg"] == made["IMAGE"] and (found["n.i.npy"], found["n.i-2.npy"]) == (made["n.i"], made["n/i"])
     again = back(result, tmp_path)[0]
-    assert again["note/txt-2/txt"] == "note/txt" and "'note/txt' is then 'note/txt-2/txt'" in result["splits"][0]["notes"][0]
+    assert again["note/txt-2/txt"] == "note/txt" and "'note/txt' becomes 'note/txt-2/txt'" in result["splits"][0]["notes"][0]
 
 
 def test_streaming_reads_every_type(without_lists, tmp_path):

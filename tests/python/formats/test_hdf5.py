@@ -54,6 +54,6 @@ def test_what_does_not_fit_is_refused(tmp_path):
         file["b"] = [1, 2]
     with pytest.raises(ValueError, match="a: 3, b: 2"):
         ffkit.convert.from_hdf5(tmp_path / "a.h5", tmp_path / "set")
-    with pytest.raises(KeyError, match="no dataset 'c'; there are a, b"):
+    with pytest.raises(KeyError, match="no dataset 'c'; the datasets are a, b"):
         ffkit.convert.from_hdf5(tmp_path / "a.h5", tmp_path / "set", {"x": "c"})
     assert not (tmp_path / "set").exists()

@@ -106,7 +106,7 @@ def test_datum_pictures(tmp_path, order):
         planes = planes[::-1] if order == "bgr" else planes
         pixels = np.asarray(PIL.Image.open(io.BytesIO(sample["image"])))
         assert np.array_equal(pixels, planes[0] if datum.channels == 1 else planes.transpose(1, 2, 0))
-    assert any("750 pictures are pixels" in note for note in notes)
+    assert any("750 pictures have raw pixels" in note for note in notes)
 
 
 @pytest.mark.parametrize("kind", ["u8", "f32"])
@@ -189,7 +189,7 @@ def test_pictures_and_texts_of_text_recognition(tmp_path, keys):
         assert sample["image"] == entries[picture_key.format(number).encode()]
         assert sample[field] == (None if text is None else text.decode())
         assert int(sample["id"]) == number
-    assert any("11 samples have not all of" in note for note in notes)
+    assert any("11 samples do not have all of" in note for note in notes)
     assert not any("num-samples" in note for note in notes)
 
 

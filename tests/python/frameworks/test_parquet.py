@@ -215,7 +215,7 @@ def test_folders_of_values_are_columns(tmp_path):
     pyarrow.parquet.write_to_dataset(rows, tmp_path / "src", partition_cols=["year", "label", "place"])
     (tmp_path / "src/_SUCCESS").write_bytes(b"")
     splits, notes = converted(tmp_path / "src", tmp_path / "set")
-    assert "whose 4 values are the classes" in notes
+    assert "its 4 values are the classes" in notes
     assert list(splits["train"].classes) == sorted(kinds)
     records = {record["number"]: record for record in splits["train"]}
     read = pyarrow.parquet.read_table(tmp_path / "src")

@@ -52,7 +52,7 @@ def test_types_that_differ_are_refused_by_both_names(tmp_path):
         (one(pyarrow.date32(), 1), one(pyarrow.time32("ms"), 1), "time32.ms. in the file.*date32 in the file"),
         (one(pyarrow.bool_(), True), one(pyarrow.uint8(), 1), "u8 in the file.*bool in the file"),
         (one(pyarrow.duration("s"), 1), one(pyarrow.duration("ms"), 1), "duration.ms. in the file.*duration.s. in the file"),
-        (one(pyarrow.float64(), 1), pyarrow.array([None], pyarrow.decimal128(5, 2)), "'t' is of f64 in one and decimal numbers in the other"),
+        (one(pyarrow.float64(), 1), pyarrow.array([None], pyarrow.decimal128(5, 2)), "'t' is of f64 in one file and decimal numbers in the other"),
     ]  # fmt: skip
     for number, (a, b, message) in enumerate(cases):
         for turn, arrays in enumerate(((a, b), (b, a))):

@@ -105,9 +105,9 @@ def test_a_crop_pads_only_where_it_is_asked_for(data: ffkit.Dataset) -> None:
     (lambda: {"image": ffkit.RandomResizedCrop(32, (0.1, 1), (1, 1), 0.5)}, "RandomResizedCrop.interpolation is 0.5"),
     (lambda: {"image": ffkit.Compose([ffkit.RandomZoomOut((1, 4)), ffkit.CenterCrop(8)])}, r"in RandomZoomOut\(fill, side_range, p\)"),
     (lambda: {"image": ffkit.Compose([ffkit.RandomRotation(3, "nearest", 0), ffkit.CenterCrop(8)])}, "RandomRotation.expand is 0"),
-    (lambda: {"image": ffkit.RandomHorizontalFlip(probability=0.5)}, r"its form is RandomHorizontalFlip\(p\)"),
-    (lambda: {"image": ffkit.ScaleJitter(size=8)}, r"its form is ScaleJitter\(target_size, scale_range, interpolation\)"),
-    (lambda: {"erasing": ffkit.RandomErasing(probability=0.5)}, r"its form is RandomErasing\(p, scale, ratio, value\)"),
+    (lambda: {"image": ffkit.RandomHorizontalFlip(probability=0.5)}, r"the signature is RandomHorizontalFlip\(p\)"),
+    (lambda: {"image": ffkit.ScaleJitter(size=8)}, r"the signature is ScaleJitter\(target_size, scale_range, interpolation\)"),
+    (lambda: {"erasing": ffkit.RandomErasing(probability=0.5)}, r"the signature is RandomErasing\(p, scale, ratio, value\)"),
 ])  # fmt: skip
 def test_former_calls_are_refused_with_the_parameters(data: ffkit.Dataset, call: object, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):

@@ -285,7 +285,7 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
             ffkit.Loader(data, 2, **by_topic(**options))
     batch = next(iter(ffkit.Loader(data, 2)))
-    with pytest.raises(ffkit.FieldNotFoundError, match="no view 'global'; there are: image"):
+    with pytest.raises(ffkit.FieldNotFoundError, match="no view 'global'; the views are: image"):
         batch.geometry("global")
 
 

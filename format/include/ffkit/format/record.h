@@ -170,15 +170,18 @@ class RecordView {
   // Checks the field table against the length of `record`; throws Error(corrupt) if it does not
   // fit. Does not check the fields' checksums, because the record's checksum covers them. Errors
   // name the record by `name`. With `mapping`, the record has the schema mapping->stored and is
-  // read as one of `schema`; null: it has `schema`. `schema`, `record` and `mapping` must outlive
-  // the view.
+  // read as one of `schema`; null: it has `schema`. `schema`, `record`, `mapping` and `readable`
+  // must outlive the view. `readable`, by field of `schema`: field() refuses the others, whose
+  // bytes may be missing in `record`; null: all are there.
   RecordView(const Schema& schema, std::span<const std::byte> record, RecordName name = {},
-             const FieldMapping* mapping = nullptr);
+             const FieldMapping* mapping = nullptr, const std::vector<bool>* readable = nullptr);
 
-  // Throws Error(invalid_argument) when out of range.
+  // Throws Error(invalid_argument) when out of range, or not readable.
   [[nodiscard]] FieldView field(size_t field) const;
   // Throws Error(corrupt) if the checksum of a field is wrong, or its bytes do not match its type.
   void verify_fields() const;
+  // Throws Error(corrupt) if the checksum of a readable field is wrong.
+  void verify_readable() const;
 
   // Shorthands for field(i)'s functions of the same names.
   [[nodiscard]] bool is_null(size_t i) const { return field(i).is_null(); }
@@ -195,11 +198,13 @@ class RecordView {
  private:
   const Schema& stored() const { return mapping_ == nullptr ? schema_ : mapping_->stored; }
   FieldView stored_field(const Field& field, size_t position) const;
+  void verify_checksum(size_t position) const;
 
   const Schema& schema_;
   std::span<const std::byte> record_;
   RecordName name_;
   const FieldMapping* mapping_;
+  const std::vector<bool>* readable_;
 };
 
 }  // namespace ffkit

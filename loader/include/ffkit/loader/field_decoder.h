@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,10 @@ class FieldDecoder {
   // Type and shape of a sample, without the batch's dimension; {} is one number. Never change.
   [[nodiscard]] virtual DType dtype() const = 0;
   [[nodiscard]] virtual std::vector<int64_t> shape() const = 0;
+  // The fields that it reads of its record, by their positions in the schema. Where all decoders of
+  // a batch name theirs, the loader reads only these fields of large records, and a field that no
+  // decoder names raises Error(invalid_argument). Nothing: any field. Must not change.
+  [[nodiscard]] virtual std::optional<std::vector<size_t>> inputs() const { return std::nullopt; }
   // Called once for each decoding thread.
   [[nodiscard]] virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
   // Writes one sample, product(shape()) numbers of dtype(), to `out`, which contains old values.

@@ -64,8 +64,9 @@ class ChunkDecoderTest : public ::testing::Test {
     sampler_.emplace(dataset_->num_records(), 3, options_.sampler);
     files_.emplace(*dataset_, 1, DirectIo::off);
     cached_reader_.emplace(*files_, options_.io, stats_);
+    field_reads_.emplace(*dataset_, std::nullopt);
     samples_.emplace(*dataset_, options_, *sampler_, fields, slabs_->layout(), *cached_reader_,
-                     stats_);
+                     *field_reads_, stats_);
     mixer_.emplace(options_, slabs_->layout());
     chunks_.emplace(ChunkDecoder::Uses{.samples = *samples_,
                                        .buffers = buffers_,
@@ -118,6 +119,7 @@ class ChunkDecoderTest : public ::testing::Test {
   std::optional<Sampler> sampler_;
   std::optional<ShardFiles> files_;
   std::optional<CachedReader> cached_reader_;
+  std::optional<FieldReads> field_reads_;
   std::optional<SampleDecoder> samples_;
   std::optional<BatchMixer> mixer_;
   std::optional<ChunkDecoder> chunks_;
