@@ -14,10 +14,12 @@
 #include "tokenizer_tables.h"
 
 namespace ffkit::text {
+
+using Json = nlohmann::json;
+
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Tables = Tokenizer::Tables;
 
 void require_array(const Json& list, const char* name, const fs::path& path) {

@@ -11,10 +11,12 @@
 #include "tokenizer_tables.h"
 
 namespace ffkit::text {
-namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+
+namespace {
+
 using Tables = Tokenizer::Tables;
 
 constexpr std::array kBehaviors = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
