@@ -126,7 +126,8 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   if (found.kind == marker.kind && found.plan == marker.plan) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
                  "contains parts of another conversion: the source, an option, the number of "
-                 "parts or the version of ffkit differs; give the values of the other parts, or another folder");
+                 "parts or the version of ffkit differs; give the values of the other parts, or "
+                 "another folder");
 }
 
 bool has_parts(const fs::path& data_set) {

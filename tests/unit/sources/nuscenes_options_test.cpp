@@ -187,7 +187,8 @@ TEST_F(NuScenesChoice, OwnScenesHaveTheSplitsOfSplitsJson) {
   EXPECT_EQ(source->splits().front().name, "my_train");
   EXPECT_THAT(source->splits(),
               Contains(::testing::Field(&SourceSplit::name, std::string("my_val"))));
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("the tables have 1 of 2 scenes of split my_val")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("the tables have 1 of 2 scenes of split my_val")));
   const auto one = open({.splits = {"my_val"}});
   EXPECT_EQ(one->splits().front().name, "my_val");
   EXPECT_THAT(one->notes(), Contains(HasSubstr("1 of the 2 scenes belong to no converted split")));

@@ -405,7 +405,8 @@ TEST(ImageDecoder, AgreesWithPillowOnHardImages) {
       {"text.JPEG",
        "the picture is an HTML page, not JPEG, PNG, WebP, BMP, PPM, PGM or PBM; download it "
        "again"},
-      {"claims_65535x65535.JPEG", "broken JPEG, or a side has more than 65500 pixels, which libjpeg does not read; "
+      {"claims_65535x65535.JPEG",
+       "broken JPEG, or a side has more than 65500 pixels, which libjpeg does not read; "
        "get the file again, or save it as PNG"}};
   FFKIT_REQUIRE_SHARED_DATA(folder, "hard-images");
   const auto text = read_bytes(folder / "expected.json");

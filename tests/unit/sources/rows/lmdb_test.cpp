@@ -189,7 +189,8 @@ TEST(Lmdb, EntriesWithTheSameNumberAreASample) {
   record = record_of(*source, 0, 1);
   EXPECT_TRUE(RecordView(schema, record).is_null(static_cast<size_t>(schema.index_of("label"))));
   EXPECT_ERROR(record_of(*source, 0, 2), invalid_argument);  // without a picture
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("'num-samples' says 2, but there are 3 samples")));
+  EXPECT_THAT(source->notes(),
+              Contains(HasSubstr("'num-samples' says 2, but there are 3 samples")));
   EXPECT_THAT(source->notes(), Contains(HasSubstr("1 sample has no picture")));
   // The number may come first; what is no text stays bytes.
   const auto suffixes =

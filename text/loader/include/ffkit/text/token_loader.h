@@ -40,7 +40,7 @@ enum class TokenSamples {
 template <>
 inline constexpr auto kNames<text::TokenSamples> =
     enum_names<text::TokenSamples>("samples", {{text::TokenSamples::stream, "stream"},
-                                                 {text::TokenSamples::documents, "documents"}});
+                                               {text::TokenSamples::documents, "documents"}});
 
 namespace text {
 
