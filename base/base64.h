@@ -1,3 +1,4 @@
+// Bytes as text in base64.
 #pragma once
 
 #include <algorithm>

@@ -60,12 +60,12 @@ struct LoaderParts {
   const LoaderOptions options;
   Sampler sampler;
   const BatchFields batch;  // the arrays of the batches
-  FieldReads field_reads;
   StatsCounters stats;
   ReadWatch watch;
   Event io_wake;  // tells the I/O thread that there is room for more
   std::shared_ptr<SlabPool> slabs;
   const ShardFiles files;
+  FieldReads field_reads;
   ReadBufferPool buffers;
   std::unique_ptr<ReadEngine> engine;
   CachedReader cached_reader;
@@ -127,6 +127,7 @@ class ReadLoop {
              std::span<const int64_t> indices_in_batch, int64_t end, std::byte* to,
              ShardReader::OpenFile file);
   void complete(const ReadCompletion& completion);
+  void end_read(PendingBatch* batch, int64_t index_in_batch);
   void plan_rest(PendingBatch* batch, int64_t index_in_batch);
   void add_to_chunk(PendingBatch* batch, int64_t index_in_batch, size_t num_bytes);
   void hand_over_chunks();

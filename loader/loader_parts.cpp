@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -144,12 +143,12 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
           with_order(with_mixed_sizes(check_options(std::move(loader_options)), dataset), dataset)),
       sampler(make_sampler(dataset, options)),
       batch(batch_fields(dataset.schema(), options)),
-      field_reads(dataset, named_fields(dataset.schema(), batch.fields)),
       watch(static_cast<size_t>(options.io.queue_depth + 1 + options.num_threads)),
       slabs(std::make_shared<SlabPool>(
           options.memory.allocator, options.memory.prefetch_batches + options.memory.held_batches,
           options.batch_size, slab_layout(batch, options))),
       files(dataset, bytes_of_records(dataset), options.io.direct),
+      field_reads(dataset, files, named_fields(dataset.schema(), batch.fields)),
       buffers(static_cast<size_t>(options.io.max_bytes_in_flight), max_pending_samples(options),
               files.alignment()),
       engine(make_engine(options.io, options.on_warning, files, buffers)),
@@ -168,13 +167,7 @@ LoaderParts::LoaderParts(Dataset data, LoaderOptions loader_options)
       decode_pool(options.num_threads, max_pending_samples(options),
                   [this](int worker, Helpers& helpers, const SampleChunk& chunk) {
                     chunk_decoder.decode(worker, helpers, chunk);
-                  }) {
-  if (!field_reads.is_on()) return;
-  // The kernel would read on behind the fields.
-  for (const ReadFile& file : files.all_files()) {
-    if (file.descriptor >= 0) ::posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_RANDOM);
-  }
-}
+                  }) {}
 
 int64_t LoaderParts::memory_bound() const {
   constexpr int64_t kOverhead = 64;  // of the record that is made of one of FFRecord v1

@@ -219,9 +219,8 @@ bool ReadLoop::submit(const PlannedRead& read) {
   // A record in two steps gets room for all of it.
   const auto alignment = static_cast<int64_t>(parts_.files.alignment());
   const int64_t whole_end = first.location.record.offset + first.location.record.stored_bytes;
-  const int64_t num_bytes = first.is_split
-                                ? (whole_end + alignment - 1) / alignment * alignment - read.offset
-                                : read.num_bytes;
+  const int64_t num_bytes =
+      first.is_split ? round_up(whole_end, alignment) - read.offset : read.num_bytes;
   ReadBufferPool::Buffer* buffer = nullptr;
   try {
     buffer = parts_.buffers.acquire(num_bytes, static_cast<int>(read.count));
@@ -244,12 +243,12 @@ bool ReadLoop::submit(const PlannedRead& read) {
     sample.record = {buffer->data + (record.offset - read.offset),
                      static_cast<size_t>(record.stored_bytes)};
   }
-  start(read, batch_, indices_in_batch, first.is_split ? read.offset + read.num_bytes : whole_end,
-        buffer->data, std::move(file));
+  start(read, batch_, indices_in_batch, read.offset + read.num_bytes, buffer->data,
+        std::move(file));
   return true;
 }
 
-// `end`: of the last record, or of the bytes that are needed of one.
+// `end`: of the bytes that are needed, where the read is one of several for a record.
 void ReadLoop::start(const PlannedRead& read, PendingBatch* batch,
                      std::span<const int64_t> indices_in_batch, int64_t end, std::byte* to,
                      ShardReader::OpenFile file) {
@@ -319,7 +318,7 @@ void ReadLoop::complete(const ReadCompletion& completion) {
     }
     const bool is_head = sample.is_split && read.offset <= sample.location.record.offset;
     if (is_head && sample.error == nullptr) plan_rest(done.batch, i);
-    if (--sample.num_reads_left == 0) add_to_chunk(done.batch, i, sample.record.size());
+    end_read(done.batch, i);
   }
   done.batch = nullptr;
   done.shard.reader.reset();
@@ -346,23 +345,28 @@ void ReadLoop::submit_further(const FurtherRead& further) {
   const RecordLocation& record = sample.location.record;
   const auto alignment = static_cast<int64_t>(parts_.files.alignment());
   const int64_t end = record.offset + further.range.end;
-  const int64_t offset = (record.offset + further.range.begin) / alignment * alignment;
+  const int64_t offset = round_down(record.offset + further.range.begin, alignment);
   const PlannedRead read{.shard_index = sample.location.shard_index,
                          .offset = offset,
-                         .num_bytes = (end + alignment - 1) / alignment * alignment - offset,
+                         .num_bytes = round_up(end, alignment) - offset,
                          .count = 1};
+  ShardReader::OpenFile file;
   try {
-    ShardReader::OpenFile file =
-        parts_.files.lease(static_cast<size_t>(read.shard_index), offset, read.num_bytes);
-    const int64_t record_in_buffer = sample.record.data() - sample.buffer->data;
-    start(read, further.batch, {&further.index_in_batch, 1}, end,
-          sample.buffer->data + record_in_buffer + (offset - record.offset), std::move(file));
+    file = parts_.files.lease(static_cast<size_t>(read.shard_index), offset, read.num_bytes);
   } catch (const Error&) {  // as in submit()
     sample.error = std::current_exception();
-    if (--sample.num_reads_left == 0) {
-      add_to_chunk(further.batch, further.index_in_batch, sample.record.size());
-    }
+    end_read(further.batch, further.index_in_batch);
+    return;
   }
+  const int64_t record_in_buffer = sample.record.data() - sample.buffer->data;
+  start(read, further.batch, {&further.index_in_batch, 1}, end,
+        sample.buffer->data + record_in_buffer + (offset - record.offset), std::move(file));
+}
+
+// One of the sample's reads has ended. After the last one, the sample is decoded.
+void ReadLoop::end_read(PendingBatch* batch, int64_t index_in_batch) {
+  PendingSample& sample = batch->samples[index_in_batch];
+  if (--sample.num_reads_left == 0) add_to_chunk(batch, index_in_batch, sample.record.size());
 }
 
 void ReadLoop::add_to_chunk(PendingBatch* batch, int64_t index_in_batch, size_t num_bytes) {

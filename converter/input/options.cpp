@@ -1,4 +1,4 @@
-#include <charconv>
+#include <algorithm>
 
 #include <ffkit/base/compression.h>
 #include <ffkit/base/option_names.h>
@@ -19,16 +19,10 @@ ConvertPart parse_part(std::string_view text) {
         process_environment(), fmt::format("give the part as {}", option_set("part", "i/n")));
     return {.index = place.index + 1, .count = place.count, .found_by = place.found_by};
   }
-  ConvertPart part;
-  const char* const end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, part.index);
-  if (error == std::errc{} && slash != end && *slash == '/') {
-    const auto [last, error_of_count] = std::from_chars(slash + 1, end, part.count);
-    if (error_of_count == std::errc{} && last == end && part.count >= 1 && part.index >= 1 &&
-        part.index <= part.count) {
-      return part;
-    }
-  }
+  const size_t slash = std::min(text.find('/'), text.size());
+  const auto index = number_of_text<int64_t>(text.substr(0, slash));
+  const auto count = number_of_text<int64_t>(text.substr(std::min(slash + 1, text.size())));
+  if (index && count && *index >= 1 && *index <= *count) return {.index = *index, .count = *count};
   throw error_of(ErrorCode::invalid_argument,
                  "the part is '{}', expected i/n with i from 1 to n, such as 2/8, or {}", text,
                  kPartOfEnvironment);

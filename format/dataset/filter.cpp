@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +11,7 @@
 #include <ffkit/format/filter.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/other_words.h"
 #include "dataset/dataset_files.h"
 #include "schema/label_field.h"
@@ -62,14 +62,13 @@ Bound<T> parse_value(const FilterCondition& condition, const std::string& text, 
         return below < 0 ? Bound<T>() : Bound<T>(0);
       }
     }
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) {
+    const std::optional<T> value = number_of_text<T>(text);
+    if (!value) {
       refuse_condition(condition, text,
                        std::is_integral_v<T> ? "an integer of 64 bits" : "a number");
     }
-    if constexpr (std::is_same_v<T, double>) value = nearest_of(dtype, value);
-    return value;
+    if constexpr (std::is_same_v<T, double>) return nearest_of(dtype, *value);
+    return *value;
   }
 }
 

@@ -122,10 +122,13 @@ FieldView RecordView::field(size_t i) const {
                             description.name),
                 context);
   }
-  if (mapping_ == nullptr) return stored_field(description, i);
-  const int64_t position = mapping_->positions[i];
+  const int64_t position = position_of(i);
   if (position < 0) return {description, {}, true, name_};
   return stored_field(description, static_cast<size_t>(position));
+}
+
+int64_t RecordView::position_of(size_t field) const {
+  return mapping_ == nullptr ? static_cast<int64_t>(field) : mapping_->positions[field];
 }
 
 FieldView RecordView::stored_field(const Field& field, size_t position) const {
@@ -154,8 +157,9 @@ void RecordView::verify_fields() const {
 void RecordView::verify_readable() const {
   for (size_t i = 0; i < schema_.fields.size(); ++i) {
     if (readable_ != nullptr && !(*readable_)[i]) continue;
-    const int64_t position = mapping_ == nullptr ? static_cast<int64_t>(i) : mapping_->positions[i];
-    if (position >= 0) verify_checksum(static_cast<size_t>(position));
+    if (const int64_t position = position_of(i); position >= 0) {
+      verify_checksum(static_cast<size_t>(position));
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 #include "io/field_reads.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "format/dataset/fetch_ahead.h"
 #include "format/record/record_layout.h"
+#include "io/read_plan.h"
 
 namespace ffkit {
 namespace {
@@ -19,18 +21,23 @@ constexpr int64_t kMinShareLeftOut = 8;
 
 }  // namespace
 
-FieldReads::FieldReads(const Dataset& dataset, std::optional<std::vector<bool>> readable)
-    : dataset_(dataset), readable_(std::move(readable)) {
-  const auto table = static_cast<int64_t>(table_bytes(dataset.schema().fields.size()));
-  head_bytes_ = (table + kPageBytes - 1) / kPageBytes * kPageBytes;
-  is_on_ =
-      readable_ && !std::ranges::all_of(*readable_, std::identity()) && has_local_shards(dataset);
-}
+FieldReads::FieldReads(const Dataset& dataset, const ShardFiles& files,
+                       std::optional<std::vector<bool>> readable)
+    : dataset_(dataset),
+      files_(files),
+      readable_(std::move(readable)),
+      is_on_(readable_ && !std::ranges::all_of(*readable_, std::identity()) && files.are_local()),
+      head_bytes_(round_up(static_cast<int64_t>(table_bytes(dataset.schema().fields.size())),
+                           kPageBytes)) {}
 
 bool FieldReads::splits(const RecordLocation& record) const {
   if (!is_on_ || record.codec != Codec::none) return false;
   if (record.stored_bytes < kMinRecordBytes || record.stored_bytes < 2 * head_bytes_) return false;
-  return num_tables_ < kNumTables || (all_bytes_ - wanted_bytes_) * kMinShareLeftOut >= all_bytes_;
+  return num_tables_ < kNumTables || pays();
+}
+
+bool FieldReads::pays() const {
+  return (all_bytes_ - wanted_bytes_) * kMinShareLeftOut >= all_bytes_;
 }
 
 RecordView FieldReads::view(int64_t record_index, std::span<const std::byte> record) const {
@@ -40,22 +47,18 @@ RecordView FieldReads::view(int64_t record_index, std::span<const std::byte> rec
 
 std::vector<FieldReads::Range> FieldReads::rest(int64_t record_index,
                                                 std::span<const std::byte> record) {
-  static_cast<void>(view(record_index, record));  // the table fits
-  const FieldMapping* mapping = dataset_.field_mapping(record_index);
-  const size_t num_fields =
-      (mapping == nullptr ? dataset_.schema() : mapping->stored).fields.size();
+  const RecordView fields = view(record_index, record);
   std::vector<Range> ranges;
   for (size_t i = 0; i < readable_->size(); ++i) {
-    const int64_t position = mapping == nullptr ? static_cast<int64_t>(i) : mapping->positions[i];
-    if (!(*readable_)[i] || position < 0) continue;
-    const FieldPlace place = place_of_field(record, num_fields, static_cast<size_t>(position));
-    const Range range{std::max(static_cast<int64_t>(place.begin), head_bytes_),
-                      static_cast<int64_t>(place.end)};
+    if (!(*readable_)[i]) continue;
+    const std::span<const std::byte> field = fields.raw(i);
+    if (field.empty()) continue;  // it may be null in all records, and lie nowhere
+    const int64_t begin = field.data() - record.data();
+    const Range range{std::max(begin, head_bytes_), begin + std::ssize(field)};
     if (range.begin < range.end) ranges.push_back(range);
   }
   std::ranges::sort(ranges, {}, &Range::begin);
   std::vector<Range> merged;
-  int64_t wanted_bytes = head_bytes_;
   for (const Range& range : ranges) {
     if (merged.empty() || range.begin - merged.back().end >= kPageBytes) {
       merged.push_back(range);
@@ -63,13 +66,19 @@ std::vector<FieldReads::Range> FieldReads::rest(int64_t record_index,
       merged.back().end = range.end;
     }
   }
-  for (const Range& range : merged) wanted_bytes += range.end - range.begin;
-  if (num_tables_ < kNumTables) {
-    ++num_tables_;
-    wanted_bytes_ += wanted_bytes;
-    all_bytes_ += std::ssize(record);
-  }
+  if (num_tables_ < kNumTables) count_table(merged, std::ssize(record));
   return merged;
+}
+
+void FieldReads::count_table(const std::vector<Range>& rest, int64_t record_bytes) {
+  all_bytes_ += record_bytes;
+  wanted_bytes_ += head_bytes_;
+  for (const Range& range : rest) wanted_bytes_ += range.end - range.begin;
+  if (++num_tables_ < kNumTables || !pays()) return;
+  // The kernel would read on behind the fields.
+  for (const int descriptor : files_.descriptors()) {
+    ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+  }
 }
 
 void FieldReads::verify(int64_t record_index, std::span<const std::byte> record) const {

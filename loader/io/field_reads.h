@@ -1,6 +1,6 @@
 // FieldReads: which bytes of a record a batch needs, where its decoders name the fields that they
-// read. Of a large record that is not compressed, the loader first reads
-// the head, and then what the wanted fields have beyond it:
+// read. Of a large record that is not compressed, the loader first reads the head, and then what
+// the wanted fields have beyond it:
 //
 //   | table | field 0 |      field 1      | field 2 |      field 3      |
 //   |<---- head ---->|                    |<------->|
@@ -21,6 +21,8 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/format/record.h>
 
+#include "io/shard_files.h"
+
 namespace ffkit {
 
 class FieldReads {
@@ -31,17 +33,16 @@ class FieldReads {
     int64_t end = 0;
   };
 
-  // `readable`: by field of the data set's schema; nothing: any field may be read. `dataset` must
-  // outlive this. Records in stores are read whole: a store answers requests, and the cache keeps
-  // blocks.
-  FieldReads(const Dataset& dataset, std::optional<std::vector<bool>> readable);
+  // `readable`: by field of the data set's schema; nothing: any field may be read. `dataset` and its
+  // `files` must outlive this. Records in stores are read whole: a store answers requests, and the
+  // cache keeps blocks.
+  FieldReads(const Dataset& dataset, const ShardFiles& files,
+             std::optional<std::vector<bool>> readable);
 
   // For RecordView; null: any field.
   const std::vector<bool>* readable() const { return readable_ ? &*readable_ : nullptr; }
 
-  // Whether any record may be read in two steps.
-  bool is_on() const { return is_on_; }
-  // Whether the record is.
+  // Whether the record is read in two steps.
   bool splits(const RecordLocation& record) const;
   // At most the length of such a record.
   int64_t head_bytes() const { return head_bytes_; }
@@ -54,8 +55,11 @@ class FieldReads {
 
  private:
   RecordView view(int64_t record_index, std::span<const std::byte> record) const;
+  bool pays() const;
+  void count_table(const std::vector<Range>& rest, int64_t record_bytes);
 
   const Dataset& dataset_;
+  const ShardFiles& files_;
   std::optional<std::vector<bool>> readable_;
   bool is_on_ = false;
   int64_t head_bytes_ = 0;

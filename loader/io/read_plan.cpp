@@ -11,13 +11,6 @@ namespace {
 
 constexpr int64_t kReadPageBytes = 4096;
 
-int64_t round_down(int64_t value, int64_t multiple) {
-  return value / multiple * multiple;
-}
-int64_t round_up_offset(int64_t value, int64_t multiple) {
-  return round_down(value + multiple - 1, multiple);
-}
-
 // Says what a sector that cannot be read takes along here.
 std::exception_ptr failure_of_index(std::exception_ptr failure) {
   try {
@@ -72,7 +65,7 @@ void merge_places(int64_t alignment, int64_t max_merged_bytes, ReadPlan& plan, i
     const PlannedSample& sample = plan.samples[place.index_in_batch];
     const RecordLocation& record = sample.location.record;
     const int64_t record_end = record.offset + (sample.is_split ? head_bytes : record.stored_bytes);
-    const int64_t read_end = round_up_offset(record_end, alignment);
+    const int64_t read_end = round_up(record_end, alignment);
     const bool was_alone = std::exchange(is_alone, sample.is_split);
     const bool is_same_shard = !was_alone && !is_alone && !plan.merged.empty() &&
                                plan.merged.back().shard_index == place.shard_index;

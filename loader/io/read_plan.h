@@ -18,6 +18,13 @@
 
 namespace ffkit {
 
+inline int64_t round_down(int64_t value, int64_t multiple) {
+  return value / multiple * multiple;
+}
+inline int64_t round_up(int64_t value, int64_t multiple) {
+  return round_down(value + multiple - 1, multiple);
+}
+
 struct PlannedSample {
   Dataset::Location location;
   // Read in two steps (FieldReads), of which the first is planned: a read of its own.

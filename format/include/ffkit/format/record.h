@@ -198,6 +198,8 @@ class RecordView {
  private:
   const Schema& stored() const { return mapping_ == nullptr ? schema_ : mapping_->stored; }
   FieldView stored_field(const Field& field, size_t position) const;
+  // Of a field of `schema_` in the stored record; -1: it has none.
+  int64_t position_of(size_t field) const;
   void verify_checksum(size_t position) const;
 
   const Schema& schema_;

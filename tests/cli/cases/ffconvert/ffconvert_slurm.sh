@@ -20,8 +20,8 @@ cat >say.sh <<END
 END
 run 0 sbatch --quiet --output /dev/null --array=10-40:10 say.sh
 wait_for_jobs
-check grep -q 'part 1 of 4, by SLURM_ARRAY_TASK_ID' say-10
-check grep -q 'part 4 of 4, by SLURM_ARRAY_TASK_ID' say-40
+check grep -q 'part 1 of 4, from SLURM_ARRAY_TASK_ID' say-10
+check grep -q 'part 4 of 4, from SLURM_ARRAY_TASK_ID' say-40
 run 0 sbatch --quiet --output /dev/null --array=1,3,7 say.sh
 wait_for_jobs
 check grep -q 'the job array has 3 tasks from 1 to 7 with gaps' say-3
@@ -45,12 +45,12 @@ for _ in {1..6000}; do [ -e set/.ffkit-unfinished ] || break; sleep 0.1; done
 wait_for_jobs
 check diff -r whole set
 check test "$(cat task-*.out | grep -c '^all 4 parts are ready and merged')" = 1
-check grep -q 'part 2 of 4, by SLURM_ARRAY_TASK_ID' task-1.out
-check test "$(grep -c 'part 2 of 4, by SLURM_ARRAY_TASK_ID' task-1.out)" = 2
+check grep -q 'part 2 of 4, from SLURM_ARRAY_TASK_ID' task-1.out
+check test "$(grep -c 'part 2 of 4, from SLURM_ARRAY_TASK_ID' task-1.out)" = 2
 
 # srun, alone and in an array.
 run 0 srun --ntasks=2 "$FFCONVERT" demo by-srun $set_options --part auto --merge-when-complete --resume
-err 'part 2 of 2, by SLURM_PROCID'
+err 'part 2 of 2, from SLURM_PROCID'
 check diff -r whole by-srun
 cat >both.sh <<END
 #!/bin/bash
@@ -60,4 +60,4 @@ END
 run 0 sbatch --quiet both.sh
 wait_for_jobs
 check diff -r whole both
-check grep -q 'part 4 of 4, by SLURM_ARRAY_TASK_ID and SLURM_PROCID' both-2.out
+check grep -q 'part 4 of 4, from SLURM_ARRAY_TASK_ID and SLURM_PROCID' both-2.out

@@ -64,7 +64,7 @@ class ChunkDecoderTest : public ::testing::Test {
     sampler_.emplace(dataset_->num_records(), 3, options_.sampler);
     files_.emplace(*dataset_, 1, DirectIo::off);
     cached_reader_.emplace(*files_, options_.io, stats_);
-    field_reads_.emplace(*dataset_, std::nullopt);
+    field_reads_.emplace(*dataset_, *files_, std::nullopt);
     samples_.emplace(*dataset_, options_, *sampler_, fields, slabs_->layout(), *cached_reader_,
                      *field_reads_, stats_);
     mixer_.emplace(options_, slabs_->layout());
