@@ -203,13 +203,13 @@ void rethrow_as_error(const std::filesystem::path& path, int64_t record, const c
   } catch (const std::filesystem::filesystem_error& error) {
     const int number = error.code().value();
     throw Error(number == ENOENT || number == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                "cannot be examined",
+                "the path cannot be examined",
                 {.path = (error.path1().empty() ? path : error.path1()).string(),
                  .record = record,
                  .errno_value = number,
                  .remedy = "check the path and its permissions"});
   } catch (const std::system_error& error) {
-    throw Error(ErrorCode::io, "the system refused the request",
+    throw Error(ErrorCode::io, "the operating system refused the request",
                 {.path = path.string(), .record = record, .errno_value = error.code().value()});
   }
 }

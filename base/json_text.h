@@ -23,7 +23,7 @@ template <typename T>
 T count_at(const nlohmann::json& object, const char* key) {
   const auto& value = object.at(key);
   if (!value.is_number_unsigned() || !std::in_range<T>(value.get<uint64_t>())) {
-    throw error_of(ErrorCode::corrupt, "{} is {}, not a whole number from 0 to {}", key,
+    throw error_of(ErrorCode::corrupt, "'{}' is {}, but must be a whole number from 0 to {}", key,
                    value.dump(), std::numeric_limits<T>::max());
   }
   return static_cast<T>(value.get<uint64_t>());

@@ -59,6 +59,11 @@ Error checkpoint_error(const std::filesystem::path& path, ErrorCode code,
 // Error(invalid_argument) about the option, or the argument, `name`: "bad_samples".
 Error argument_error(const std::string& name, const std::string& message);
 
+// Throws Error(invalid_argument).
+[[noreturn]] inline void refuse_argument(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
 // Error(io) of a system call that failed with `errno_value`.
 Error io_error_at(const std::filesystem::path& path, const std::string& message, int errno_value);
 

@@ -53,7 +53,10 @@ std::string on_command_line(std::string_view field) {
 }
 
 std::string named(std::string_view field, OptionStyle style) {
-  return style == OptionStyle::command_line ? on_command_line(field) : std::string(field);
+  if (style == OptionStyle::command_line) return on_command_line(field);
+  // Without quotes, readers would take a name of one word ("order") for the English word.
+  const bool is_one_word = field.find('_') == field.npos;
+  return is_one_word ? fmt::format("'{}'", field) : std::string(field);
 }
 
 std::string set_to(std::string_view field, std::string_view value, OptionStyle style) {

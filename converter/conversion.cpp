@@ -139,8 +139,9 @@ class Conversion {
     if (difference.empty()) return;
     is_refused_ = true;
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("has an unfinished conversion that differs in {}; give the source and "
-                            "the options that it was started with, or run without {} to start over",
+                fmt::format("the destination has an unfinished conversion, and this conversion "
+                            "differs in {}; give the source and the options of the unfinished "
+                            "conversion, or run without {} to start over",
                             difference, option_on("resume")),
                 {.path = name_.string(), .subject = ErrorSubject::destination});
   }
@@ -152,7 +153,7 @@ class Conversion {
       const fs::path folder = claimed_.shards_folder(plan.manifest.split);
       const auto changed = first_changed(source_, plan, folder, MissingShards::unwritten, options_);
       if (changed) {
-        return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
+        return fmt::format("the contents of '{}' in the split '{}'", *changed, plan.manifest.split);
       }
     }
     for (const SplitPlan& plan : plans_) {
@@ -233,12 +234,12 @@ class Conversion {
     throw Error(error);  // of what was written, or of the source as a whole: it stays so
   }
   if (conversion.finished_of_planned(0).empty()) throw Error(error);
-  throw error.with_remedy(
-      fmt::format("{}{}: {}run it again with {} to continue", own.empty() ? "" : own + "; ",
-                  !num_shards        ? "finished shards are kept"
-                  : *num_shards == 0 ? "the archive was read completely, and its pictures are kept"
-                                     : conversion.finished_of_planned(*num_shards),
-                  first.empty() ? "" : first + ", then ", with));
+  throw error.with_remedy(fmt::format(
+      "{}{}: {}run the conversion again with {} to continue", own.empty() ? "" : own + "; ",
+      !num_shards        ? "finished shards are kept"
+      : *num_shards == 0 ? "the archive was read completely, and its pictures are kept"
+                         : conversion.finished_of_planned(*num_shards),
+      first.empty() ? "" : first + ", then ", with));
 }
 
 // The shards of a part in a store are not where its manifest is.

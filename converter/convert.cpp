@@ -83,7 +83,7 @@ void look_at_destination(const fs::path& destination, const ConvertOptions& opti
     if (options.resume && holds_finished_data_set(place)) return;
     Destination::require_usable(place, Destination::Kind::conversion, options.part);
   } catch (const fs::filesystem_error& error) {
-    throw io_error_at(destination, "cannot be examined", error.code().value());
+    throw io_error_at(destination, "the path cannot be examined", error.code().value());
   } catch (const Error& error) {
     if (place == destination) throw;
     throw told_by_path(error);
@@ -92,10 +92,12 @@ void look_at_destination(const fs::path& destination, const ConvertOptions& opti
 
 void check_reads(const fs::path& destination, const ConvertOptions& options) {
   if (!is_in_store(destination) || options.read != ReadMode::gather) return;
-  throw argument_error("read",
-                       fmt::format("{} needs a folder as destination: it writes temporary files "
-                                   "beside the shards, which a store cannot hold; leave it out",
-                                   option_set("read", to_string(options.read))));
+  throw argument_error(
+      "read",
+      fmt::format(
+          "{} writes temporary files beside the shards, but the destination is in a store, which "
+          "cannot hold such files; leave out this option, or give a folder as the destination",
+          option_set("read", to_string(options.read))));
 }
 
 // Whether a part is made whose place is that of all parts.
@@ -244,11 +246,10 @@ ConvertSummary convert(const Source& source, const fs::path& folder,
   const std::unique_ptr<Source> chosen = choose_samples(source, options);
   const Source& taken = chosen ? *chosen : source;
   if (taken.has_record_references() && options.bad_samples != BadSamples::fail) {
-    throw argument_error(
-        "bad_samples",
-        "records of this source refer to each other by number, so none can be left out; "
-        "convert without " +
-            option_name("bad_samples"));
+    throw argument_error("bad_samples",
+                         "the records of this source refer to each other by number, so no record "
+                         "can be left out; convert without " +
+                             option_name("bad_samples"));
   }
   check_reads(destination, options);
   refuse_destination_inside(taken.roots(), destination);

@@ -79,14 +79,15 @@ struct BadCounts {
 // Left-out samples fit BadSamples::keep, which leaves out what cannot be read at all.
 std::string difference_of_bad_samples(const BadCounts& bad, BadSamples bad_samples) {
   const auto words = [bad_samples](int64_t count, const char* action, const char* what = "sample") {
-    return fmt::format("option bad_samples ({} {}{} {}, now '{}')", count, what,
+    return fmt::format("option bad_samples ({} {}{} {}, but the option is now '{}')", count, what,
                        count == 1 ? " was" : "s were", action, to_string(bad_samples));
   };
   if (bad.left_out > 0 && bad_samples == BadSamples::fail) return words(bad.left_out, "left out");
   if (bad.documents > 0 && bad_samples == BadSamples::fail) {
     return words(bad.documents, "left out", "document");
   }
-  if (bad.kept > 0 && bad_samples != BadSamples::keep) return words(bad.kept, "kept although bad");
+  if (bad.kept > 0 && bad_samples != BadSamples::keep)
+    return words(bad.kept, "kept despite errors");
   return {};
 }
 
@@ -127,7 +128,7 @@ std::string difference_of_contents(const Source& source, const SplitPlan& plan,
   if (options.note) options.note(fmt::format("{}: {}", Place(folder).shown(), kContentsNote));
   const auto changed = first_changed(source, plan, folder, MissingShards::left_out, options);
   if (!changed) return {};
-  return fmt::format("the content of '{}', of split '{}'", *changed, plan.manifest.split);
+  return fmt::format("the contents of '{}' in the split '{}'", *changed, plan.manifest.split);
 }
 
 // In words that name the split; empty when nothing differs.
@@ -135,10 +136,11 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
                           const BadCounts& bad, const ConvertOptions& options) {
   const std::string& name = plan.manifest.split;
   const std::string facts = difference_of_facts(found, plan, bad, options);
-  if (!facts.empty()) return fmt::format("{}, of split '{}'", facts, name);
+  if (!facts.empty()) return fmt::format("{} in split '{}'", facts, name);
   const auto listing = found.manifest().source.find(kListing);
   if (listing == found.manifest().source.end()) {
-    return fmt::format("the listing of the source (split '{}' has none in its manifest)", name);
+    return fmt::format("the listing of the source (the manifest of split '{}' has no listing)",
+                       name);
   }
   const std::string planned = describe_split(plan);
   std::string words = split_difference(name, listing->second, planned);
@@ -274,8 +276,8 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
                                    const ConvertOptions& options) {
   const auto refuse = [&folder](const std::string& words) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "already contains a data set from a conversion that differs in {}; remove it "
-                   "or give another folder",
+                   "the folder already contains a data set from a conversion that differs in {}; "
+                   "remove the data set or give another folder",
                    words);
   };
   FinishedReport report = read_finished(folder / kReportFile);

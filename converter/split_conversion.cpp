@@ -274,7 +274,7 @@ std::function<void(const PackProgress&)> SplitConversion::progress_of(const Sour
 void SplitConversion::require_records(const Manifest& manifest) const {
   if (!manifest.shards.empty()) return;
   throw Error(ErrorCode::corrupt,
-              fmt::format("split '{}': none of the {} {} could be read; the first is {}",
+              fmt::format("split '{}': none of the {} {} could be read; look at the first one, {}",
                           plan_.manifest.split, done_.num_samples, record_noun(source_),
                           source_.describe(plan_.split, plan_.order.front())),
               {.subject = ErrorSubject::source});

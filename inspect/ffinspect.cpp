@@ -22,7 +22,7 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kMainFooter =
-    R"(Every subcommand takes --json; 'ffinspect SUBCOMMAND --help' says what it prints then.
+    R"(Every subcommand takes --json. 'ffinspect SUBCOMMAND --help' describes the JSON.
 
 Examples:
   ffinspect info /data/imagenet
@@ -37,7 +37,7 @@ Examples:
   ffinspect verify /data/imagenet)";
 
 int run(int argc, char** argv) {
-  CLI::App app("Looks into ffkit data sets, and at training runs.", "ffinspect");
+  CLI::App app("Shows ffkit data sets and training runs.", "ffinspect");
   app.footer(built_examples(kMainFooter, "subcommand"));
   app.require_subcommand(1);
   app.set_version_flag("--version", "ffinspect " FFKIT_VERSION);
@@ -63,11 +63,12 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
       ->transform([](const std::string& text) { return Place(text).path().string(); })
       ->required()
       ->option_text(" ");
-  command->add_option("--split", target.split, "Only this split")->option_text("NAME");
-  command->add_flag("--json", target.json, "Print JSON instead of text");
+  command->add_option("--split", target.split, "Uses only this split")->option_text("NAME");
+  command->add_flag("--json", target.json, "Prints JSON instead of text");
   command
       ->add_option("--max-record", target.reader.max_record_bytes,
-                   "Largest record to read; so a damaged file cannot use more memory than this")
+                   "Limit for the size of a record. A larger record is an error, so that a damaged "
+                   "file cannot use more memory")
       ->transform(size_in_bytes())
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->option_text("SIZE=256M");
@@ -78,19 +79,21 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 void add_choice_options(CLI::App& command, Target& target) {
   command
       .add_option("--where", target.where,
-                  "Only records whose columns fulfil this condition, such as \"label in {1, 5..9} "
-                  "and id != 'x'\"; also == < <= > >= and 'not in'")
+                  "Uses only records with columns that fulfil this condition, such as \"label in "
+                  "{1, 5..9} and id != 'x'\". The other operators are == < <= > >= and 'not in'")
       ->option_text("CONDITION");
   command
-      .add_option("--indices", target.indices,
-                  "Only records whose numbers are in this text file, in the order of the file")
+      .add_option(
+          "--indices", target.indices,
+          "Uses only the records with the numbers in this text file, in the order of the file")
       ->option_text("FILE");
 }
 
 void add_picture_output(CLI::App& command, std::string& output) {
   command
       .add_option("-o,--output", output,
-                  "PNG file to write instead of standard output; needed on a terminal")
+                  "PNG file to write instead of standard output. This option is necessary if "
+                  "standard output is a terminal")
       ->option_text("FILE");
 }
 

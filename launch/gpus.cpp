@@ -57,8 +57,7 @@ std::vector<std::string> parts_of(std::string_view list) {
 
 bool is_gpu_on_the_bus(const fs::path& root) {
   const fs::path devices = root / "sys/bus/pci/devices";
-  const std::vector<std::string> names = names_in(devices);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+  return std::ranges::any_of(names_in(devices), [&](const std::string& name) {
     std::string vendor, kind;
     std::ifstream(devices / name / "vendor") >> vendor;
     std::ifstream(devices / name / "class") >> kind;
@@ -117,8 +116,8 @@ int gpu_of_rank(const ProcessPlace& place, int num_visible, const Environment& e
   const bool is_started = environment(kStartedVariable).has_value();
   if (num_visible == 1 && is_own && !is_started) return 0;
   throw error_of(ErrorCode::not_found,
-                 "process {} of {} on this machine sees only {} GPU{}, so it gets no GPU; "
-                 "start fewer processes on this machine, or give --device",
+                 "there is no GPU for process {} of {} on this machine, because the process sees "
+                 "only {} GPU{}; start fewer processes on this machine, or give --device",
                  place.local_rank + 1, place.local_world_size, num_visible,
                  num_visible == 1 ? "" : "s");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/make_error.h"
 #include "launchers.h"
 
 namespace ffkit {
@@ -21,24 +22,24 @@ constexpr LaunchWords kPartWords = {
         "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes, or {detail}",
     .rank_alone =
-        "{name} is {value}, but no variable says how many processes were started; start them with "
-        "mpirun, or {detail}",
+        "{name} is {value}, but no variable gives the number of processes; start the processes "
+        "with mpirun, or {detail}",
     .disagree = "{detail}"};
 
 constexpr LaunchWords kLoaderWords = {
     .no_number =
-        "the environment variable {name} is '{value}', which is not a number; unset it, or give "
-        "rank and world_size",
+        "the environment variable {name} is '{value}', which is not a number; unset the variable, "
+        "or give rank and world_size",
     .missing =
         "the environment variable {other} is {other_value}, but {name} is not set, so the share of "
         "this process is not known; make the loader after torch.distributed is initialised, or "
         "give rank and world_size",
     .too_high =
-        "the environment variable {name} is {value} and {other} is {other_value}, expected {name} "
-        "from 0 to {other} - 1; give rank and world_size",
+        "the environment variable {name} is {value} and {other} is {other_value}, but {name} must "
+        "be between 0 and {other} - 1; give rank and world_size",
     .rank_alone =
-        "the environment variable {name} is {value}, but no variable says how many ranks there "
-        "are, so the share of this process is not known; start them with mpirun, or make the "
+        "the environment variable {name} is {value}, but no variable gives the number of ranks, so "
+        "the share of this process is not known; start the processes with mpirun, or make the "
         "loader after torch.distributed is initialised, or give rank and world_size",
     .disagree =
         "make the loader after torch.distributed is initialised, or give rank and "
@@ -47,7 +48,7 @@ constexpr LaunchWords kLoaderWords = {
 constexpr const char* kArrayTask = "SLURM_ARRAY_TASK_ID";
 
 [[noreturn]] void refuse_part(const Variables& v, const std::string& message) {
-  refuse_launch(fmt::format("{}, or {}", message, v.detail()));
+  throw error_of(ErrorCode::invalid_argument, "{}, or {}", message, v.detail());
 }
 
 // The list of numbers that the array was submitted with is in no variable.
@@ -71,10 +72,11 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
                         (task - first) % step != 0;
   if (has_gaps) {
     refuse_part(
-        v, fmt::format("the job array has {} tasks from {} to {} with gaps, and Slurm does not "
-                       "tell a task the missing numbers; submit an array without gaps, such as "
-                       "sbatch --array={}-{}",
-                       count, first, last, first, first + count - 1));
+        v,
+        fmt::format(
+            "the job array has {} tasks from {} to {} with gaps, and a task cannot find out which "
+            "numbers are missing; submit an array without gaps, such as sbatch --array={}-{}",
+            count, first, last, first, first + count - 1));
   }
   return JobPlace{.index = (task - first) / step, .count = count, .found_by = kArrayTask};
 }
@@ -84,15 +86,16 @@ std::optional<JobPlace> place_in_array(const Variables& v) {
   std::string asked = kArrayTask;
   for (const LauncherNames& names : mpi_launchers()) asked += fmt::format(", {}", names.rank);
   const std::string looked_for = fmt::format(
-      "the number of this process is unknown: {} and {} are not set, and srun did not start it "
-      "({})",
+      "the number of this process is unknown: {} and {} are not set, and srun did not start the "
+      "process (see {})",
       asked, kTorchNames.rank, names_of_step(v).rank);
   if (const std::optional<std::string> job = v.text({"SLURM_JOB_ID"})) {
-    refuse_part(v, fmt::format("{}. It runs in Slurm's job {}; put srun before the command, "
-                               "or submit a job array (sbatch --array=1-8)",
+    refuse_part(v, fmt::format("{}. The process runs in the Slurm job {}; put srun before the "
+                               "command, or submit a job array (sbatch --array=1-8)",
                                looked_for, *job));
   }
-  refuse_part(v, looked_for + "; start it with srun, mpirun, torchrun or a job array of Slurm");
+  refuse_part(
+      v, looked_for + "; start the process with srun, mpirun, torchrun or a job array of Slurm");
 }
 
 }  // namespace

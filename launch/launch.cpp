@@ -24,9 +24,9 @@ namespace {
 constexpr size_t kMaxHosts = 1 << 20;
 
 [[noreturn]] void refuse_host_list(std::string_view list) {
-  throw error_of(ErrorCode::invalid_argument,
-                 "'{}' is not a list of hosts as Slurm writes it, such as node[01-03,7],gpu1",
-                 list);
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "'{}' is not a list of hosts in the form that Slurm uses, such as node[01-03,7],gpu1", list);
 }
 
 // The next part of `rest` before a comma outside of brackets; takes it off.
@@ -107,7 +107,7 @@ std::optional<int> master_port(const Variables& v) {
   const std::optional<int64_t> port = v.number({"MASTER_PORT"});
   if (!port) return std::nullopt;
   if (*port >= 1 && *port <= 65535) return int(*port);
-  refuse_launch(fmt::format("MASTER_PORT is {}, expected 1 to 65535", *port));
+  throw error_of(ErrorCode::invalid_argument, "MASTER_PORT is {}, expected 1 to 65535", *port);
 }
 
 // A port that all processes of a step of this job know. Jobs and steps whose numbers follow each
@@ -165,18 +165,18 @@ std::optional<std::string> starter_of_mpi() {
 bool find_local_place(const Variables& v, const LauncherNames& names, ProcessPlace& place) {
   const char* const rank_name = first_set(v, names.local_rank, "LOCAL_RANK");
   if (rank_name == nullptr) {
-    refuse_launch(fmt::format(
-        "{} is {} of {}, but no variable gives the number of this process on its machine; give "
-        "each process LOCAL_RANK and LOCAL_WORLD_SIZE, or give --launcher none to train without "
-        "the others",
-        names.rank, place.rank, place.world_size));
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} is {} of {}, but no variable gives the number of this process on its "
+                   "machine; set LOCAL_RANK and LOCAL_WORLD_SIZE for each process, or give "
+                   "--launcher none to train without the other processes",
+                   names.rank, place.rank, place.world_size);
   }
   if (const char* const size_name = first_set(v, names.local_size, "LOCAL_WORLD_SIZE")) {
     place.local_world_size = int(v.required({size_name}));
     if (place.local_world_size > place.world_size) {
-      refuse_launch(
-          fmt::format("{} is {}, but {} is only {}; correct the program that starts the processes",
-                      size_name, place.local_world_size, names.size, place.world_size));
+      throw error_of(ErrorCode::invalid_argument,
+                     "{} is {}, but {} is only {}; correct the program that starts the processes",
+                     size_name, place.local_world_size, names.size, place.world_size);
     }
     place.local_rank = v.rank({rank_name}, place.local_world_size, size_name);
     return place.local_world_size == place.world_size;
@@ -265,17 +265,17 @@ ProcessPlace mpi_place(const Variables& v, bool needs_meeting_point) {
     if (const auto hosts = v.text({"SLURM_JOB_NODELIST"})) host = parse_host_list(*hosts).front();
   }
   if (!host) {
-    refuse_launch(
-        fmt::format("the processes may run on several machines, but MASTER_ADDR (the address of "
-                    "the first machine) is not set; set it with {}",
-                    names.how_to_give));
+    throw error_of(ErrorCode::invalid_argument,
+                   "the processes may run on several machines, but MASTER_ADDR (the address of "
+                   "the first machine) is not set; set it with {}",
+                   names.how_to_give);
   }
   const std::optional<int> port = master_port(v);
   if (!job && !port) {
-    refuse_launch(
-        fmt::format("this MPI job has no id, so another job might use the same port; set "
-                    "MASTER_PORT to a free port with {}",
-                    names.how_to_give));
+    throw error_of(ErrorCode::invalid_argument,
+                   "this MPI job has no id, so another job might use the same port; set "
+                   "MASTER_PORT to a free port with {}",
+                   names.how_to_give);
   }
   if (!job) place.key_prefix = fmt::format("ffkit/port{}", *port);
   place.meeting_point = tcp_meeting_point(*host, port ? *port : port_of_job(*job));
@@ -306,9 +306,9 @@ constexpr LaunchWords kTrainingWords = {
         "{name} is {value}, but {other} is only {other_value}; correct the program that starts the "
         "processes",
     .rank_alone =
-        "{name} is {value}, but no variable says how many processes were started; start them with "
-        "mpirun, or give each RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or give "
-        "--launcher none to train with only this process",
+        "{name} is {value}, but no variable gives the number of processes; start the processes "
+        "with mpirun, or set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT for each "
+        "process, or give --launcher none to train with only this process",
     .disagree = "name the launcher: --launcher torchrun, slurm, mpi, node or none",
     .too_large =
         "the environment variable {name} is {value}, which is too large; correct the program that "
@@ -318,8 +318,8 @@ constexpr LaunchWords kTrainingWords = {
 constexpr LaunchWords kFindingWords = [] {
   LaunchWords words = kTrainingWords;
   words.missing =
-      "the environment variable {other} is set, but {name} is not; set both or none of them, or "
-      "give --launcher none to train without other processes";
+      "the environment variable {other} is set, but {name} is not; set both variables, or unset "
+      "both, or give --launcher none to train without other processes";
   return words;
 }();
 
@@ -344,9 +344,10 @@ void apply_init_method(const std::string& method, ProcessPlace& place) {
   if (!names_meeting_point(method)) return;
   const std::optional<HostAndPort> tcp = host_and_port(method);
   if (!tcp && !meeting_file(method)) {
-    refuse_launch(fmt::format(
+    throw error_of(
+        ErrorCode::invalid_argument,
         "--dist-init-method is '{}', but it must be tcp://HOST:PORT, file:///PATH, env or slurm",
-        method));
+        method);
   }
   place.meeting_point = tcp ? tcp_meeting_point(tcp->host, tcp->port) : method;
   place.is_served = false;
@@ -407,16 +408,17 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
   const bool starts_none = launcher != Launcher::none && launcher != Launcher::node;
   if (starts_none && !is_started && options.num_processes > 0) {
     if (!is_alone_on_machine(v, launcher, plan.place)) {
-      refuse_launch(
-          fmt::format("--nproc is {}, but the launcher {} has already started all processes, "
-                      "{} in all; leave --nproc out, or let srun or mpirun start one process "
-                      "on each machine (--ntasks-per-node=1, --map-by ppr:1:node)",
-                      options.num_processes, to_string(launcher), plan.place.world_size));
+      throw error_of(ErrorCode::invalid_argument,
+                     "--nproc is {}, but the launcher {} has already started all processes, "
+                     "{} in all; leave --nproc out, or let srun or mpirun start one process "
+                     "on each machine (--ntasks-per-node=1, --map-by ppr:1:node)",
+                     options.num_processes, to_string(launcher), plan.place.world_size);
     }
     start_on_machine(num_processes, plan);
   }
   if (plan.place.world_size < 1)
-    refuse_launch("the environment says that 0 processes were started; correct the launcher");
+    throw Error(ErrorCode::invalid_argument,
+                "the environment says that 0 processes were started; correct the launcher");
   apply_init_method(options.init_method, plan.place);
   if (plan.place.world_size == 1) plan.place.meeting_point.clear();
   plan.place.backend = options.backend;

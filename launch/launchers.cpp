@@ -11,13 +11,11 @@
 
 #include <ffkit/base/error.h>
 
+#include "base/make_error.h"
 #include "base/number_text.h"
+#include "base/printable.h"
 
 namespace ffkit {
-
-void refuse_launch(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 Environment process_environment() {
   return [](const char* name) -> std::optional<std::string> {
@@ -41,15 +39,13 @@ std::string Variables::required_text(std::initializer_list<const char*> names) c
 }
 
 std::optional<int64_t> Variables::number(std::initializer_list<const char*> names) const {
-  constexpr std::string_view kSpaces = " \t\n\v\f\r";
   for (const char* name : names) {
     const std::optional<std::string> value = text({name});
     if (!value) continue;
-    const size_t first = std::min(value->find_first_not_of(kSpaces), value->size());
-    const char* const begin = value->data() + first;
-    const char* const last = value->data() + value->find_last_not_of(kSpaces) + 1;
+    const std::string_view digits = trimmed(*value);
+    const char* const last = digits.data() + digits.size();
     int64_t number = 0;
-    const auto [end, error] = std::from_chars(begin, last, number);
+    const auto [end, error] = std::from_chars(digits.data(), last, number);
     if (error == std::errc::invalid_argument || end != last || number < 0)
       refuse(words_.no_number, name);
     if (error != std::errc() || number > std::numeric_limits<int>::max())
@@ -76,9 +72,10 @@ int Variables::rank(std::initializer_list<const char*> names, int64_t limit,
 void Variables::refuse(const char* words, const char* name, const char* other,
                        const std::string& other_value) const {
   const std::string value = text({name}).value_or("");
-  refuse_launch(fmt::format(fmt::runtime(words), fmt::arg("name", name), fmt::arg("value", value),
-                            fmt::arg("other", other), fmt::arg("other_value", other_value),
-                            fmt::arg("detail", detail_)));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format(fmt::runtime(words), fmt::arg("name", name), fmt::arg("value", value),
+                          fmt::arg("other", other), fmt::arg("other_value", other_value),
+                          fmt::arg("detail", detail_)));
 }
 
 namespace {
@@ -179,11 +176,13 @@ std::optional<Starter> starter_by(const Variables& v, const std::vector<Claim>& 
                               best->names.launcher == Launcher::mpi && claim.size == 1;
     if (are_whole && may_be_outer) continue;
     if (!are_whole || best->size != 1) {
-      refuse_launch(fmt::format(
-          "the variables of two launchers disagree (counted from 0): {} says {}, but {} says {}; "
-          "unset those of the launcher that did not start this process, or {}",
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "the variables of two launchers disagree, because {} says {}, but {} says {} (the first "
+          "process is process 0); unset the variables of the launcher that did not start this "
+          "process, or {}",
           best->variable(), best->text(), claim.variable(), claim.text(),
-          fmt::format(fmt::runtime(v.words().disagree), fmt::arg("detail", v.detail()))));
+          fmt::format(fmt::runtime(v.words().disagree), fmt::arg("detail", v.detail())));
     }
     best = &claim;
   }

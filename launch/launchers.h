@@ -35,8 +35,6 @@ struct LaunchWords {
   const char* too_large = nullptr;  // more than an int holds; null: as no_number
 };
 
-[[noreturn]] void refuse_launch(const std::string& message);
-
 // Variables that are set to nothing count as not set. Errors are Error(invalid_argument) that name
 // the variable.
 class Variables {

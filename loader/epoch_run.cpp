@@ -112,10 +112,10 @@ bool EpochRun::wait_for(std::chrono::nanoseconds limit) {
 void EpochRun::require_place_for_batch() const {
   const int64_t max_held = parts_.options.memory.held_batches;
   if (parts_.slabs->num_held() < max_held) return;
-  throw error_of(
-      ErrorCode::invalid_argument,
-      "{} batches are held already, but held_batches is {}; destroy one or raise held_batches",
-      parts_.slabs->num_held(), max_held);
+  throw error_of(ErrorCode::invalid_argument,
+                 "the program already holds {} batches, but held_batches is {}; destroy a batch, "
+                 "or give a larger held_batches",
+                 parts_.slabs->num_held(), max_held);
 }
 
 bool EpochRun::ready() const {

@@ -19,7 +19,7 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kLessMemory =
-    "use smaller or fewer batches (prefetch_batches, held_batches), a smaller "
+    "use smaller batches, fewer batches (prefetch_batches, held_batches) or a smaller "
     "io.max_bytes_in_flight, or give the process more memory";
 
 void warn_of_slow_jpeg(const WarningSink& sink) {
@@ -33,7 +33,7 @@ template <typename Impl>
 Impl& require(const std::unique_ptr<Impl>& impl) {
   if (impl != nullptr) return *impl;
   throw Error(ErrorCode::invalid_argument,
-              "this loader object was moved; use the object that it was moved to");
+              "this loader object was moved to another object; use that object");
 }
 
 }  // namespace
@@ -266,8 +266,8 @@ void Loader::restore(const LoaderState& state) {
   }
   if (state.epoch < 0 || state.position < 0 || state.position > parts.sampler.epoch_size()) {
     refuse(
-        fmt::format("the loader's state has epoch {} and position {}; expected 0 or more, and a "
-                    "position up to {}",
+        fmt::format("the loader's state has epoch {} and position {}; expected an epoch of 0 or "
+                    "more, and a position from 0 to {}",
                     state.epoch, state.position, parts.sampler.epoch_size()));
   }
   if (state.flipped_by_default && crops_without_flips(parts.dataset.schema(), parts.options)) {

@@ -44,9 +44,9 @@ LoaderOptions check_options(LoaderOptions options) {
   };
   check_enum("bad_samples", options.bad_samples, BadSamples::keep);
   if (options.bad_samples == BadSamples::keep) {
-    throw argument_error("bad_samples",
-                         "bad_samples is 'keep', which is only for conversions; expected 'fail' or "
-                         "'skip'");
+    throw argument_error(
+        "bad_samples",
+        "bad_samples is 'keep', but only conversions accept this value; give 'fail' or 'skip'");
   }
   check_enum("io.engine", options.io.engine, IoEngine::pread);
   check_enum("io.direct", options.io.direct, DirectIo::off);
@@ -67,7 +67,7 @@ LoaderOptions with_mixed_sizes(LoaderOptions options, const Dataset& dataset) {
   for (size_t i = 0; i < mixture->num_records.size(); ++i) {
     if (mixture->num_records[i] > 0) continue;
     throw error_at(dataset.source(static_cast<int64_t>(i)).path(), ErrorCode::invalid_argument,
-                   "has no record; leave it out of the mixture");
+                   "the data set has no records; leave this data set out of the mixture");
   }
   return options;
 }
@@ -81,9 +81,9 @@ Sampler make_sampler(const Dataset& dataset, const LoaderOptions& options) {
   Sampler sampler(dataset.num_records(), options.batch_size, options.sampler);
   if (sampler.num_batches() > 0) return sampler;
   throw error_at(dataset.path(), ErrorCode::invalid_argument,
-                 "an epoch of {} samples has no batch: they do not fill one of batch_size {} on "
-                 "each of {} ranks, and the tail 'drop' leaves out incomplete batches; give a "
-                 "smaller batch_size, or the tail 'pad' or 'exact'",
+                 "an epoch has no batch, because {} samples do not fill one batch with batch_size "
+                 "{} on each of {} ranks, and the tail 'drop' leaves out incomplete batches; give "
+                 "a smaller batch_size, or the tail 'pad' or 'exact'",
                  sampler.epoch_size(), options.batch_size, options.sampler.world_size);
 }
 
@@ -115,7 +115,7 @@ std::unique_ptr<ReadEngine> make_engine(const IoOptions& io, const WarningSink& 
   auto engine = io.make_engine(files.all_files(), options);
   if (engine != nullptr) return engine;
   throw Error(ErrorCode::invalid_argument,
-              "io.make_engine returned no engine; return one, or leave make_engine out");
+              "io.make_engine returned no engine; return an engine, or leave out make_engine");
 }
 
 // The fields that the decoders read; nothing: one of them may read any field.

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 
 #include <ffkit/loader/loader_state.h>
 
 #include "base/make_error.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -20,11 +21,7 @@ class StateParser {
   void expect(std::string_view word) {
     if (!takes(word)) refuse(word);
   }
-  bool takes(std::string_view word) {
-    if (!left_.starts_with(word)) return false;
-    left_.remove_prefix(word.size());
-    return true;
-  }
+  bool takes(std::string_view word) { return take_text(left_, word); }
   std::string_view word(std::string_view name) {
     expect(name);
     const std::string_view value = left_.substr(0, left_.find(' '));
@@ -33,11 +30,9 @@ class StateParser {
   }
   template <typename T>
   T number(std::string_view name) {
-    const std::string_view digits = word(name);
-    T value{};
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size()) refuse(name);
-    return value;
+    const std::optional<T> value = number_of_text<T>(word(name));
+    if (!value) refuse(name);
+    return *value;
   }
   std::string_view rest(std::string_view name) {
     expect(name);

@@ -289,9 +289,10 @@ void ReadLoop::check(const ReadCompletion& completion) const {
       completion.tag < in_flight_.size() && in_flight_[completion.tag].batch != nullptr;
   if (is_known && completion.result <= in_flight_[completion.tag].read.num_bytes) return;
   const std::string what =
-      is_known ? fmt::format("says that it read {} bytes of {}", completion.result,
-                             in_flight_[completion.tag].read.num_bytes)
-               : fmt::format("completed the read {}, which is not in flight", completion.tag);
+      is_known
+          ? fmt::format("reports {} bytes for a read of {} bytes", completion.result,
+                        in_flight_[completion.tag].read.num_bytes)
+          : fmt::format("completed the read {}, but this read is not in flight", completion.tag);
   throw error_of(ErrorCode::invalid_argument, "the read engine '{}' {}; correct the engine",
                  parts_.engine->description(), what);
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +5,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <ffkit/base/error.h>
 #include <ffkit/nuscenes/detection.h>
 #include <ffkit/nuscenes/record.h>
 
@@ -83,15 +81,11 @@ bool has_annotations(const Dataset& split) {
 
 namespace {
 
-[[noreturn]] void refuse_boxes(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 bool is_parked_in(const DetectionBox& box, const std::vector<BoxInterior>& racks) {
   const std::string_view name = kClasses[box.class_number];
   if (name != "bicycle" && name != "motorcycle") return false;
-  return std::any_of(racks.begin(), racks.end(),
-                     [&](const BoxInterior& rack) { return rack.contains(box.translation); });
+  return std::ranges::any_of(
+      racks, [&](const BoxInterior& rack) { return rack.contains(box.translation); });
 }
 
 // What of the ground truth decides whether a box of the sample counts.
@@ -119,13 +113,15 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   for (const SampleDetections& sample : submission.samples) {
     const auto place = places.find(sample.token);
     if (place == places.end()) {
-      refuse_boxes(
-          fmt::format("the results contain sample {}, which is not in the split; evaluate the "
-                      "results on their own split",
-                      sample.token));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the results contain sample {}, but the split does not contain this sample; "
+                     "evaluate the results on the split that they were made from",
+                     sample.token);
     }
     if (has_results[place->second] != 0) {
-      refuse_boxes(fmt::format("the results contain sample {} twice", sample.token));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the results contain the sample {} twice; remove one of the two",
+                     sample.token);
     }
     has_results[place->second] = 1;
     found.push_back(place->second);
@@ -133,10 +129,11 @@ std::vector<size_t> find_samples(const GroundTruth& truth, const Submission& sub
   const auto num_missing = std::count(has_results.begin(), has_results.end(), char{0});
   if (num_missing > 0) {
     const auto first = std::find(has_results.begin(), has_results.end(), char{0});
-    refuse_boxes(fmt::format(
-        "{} of the {} samples of the split are missing in the results, first {}; give every sample "
-        "a list (an empty list if nothing was detected)",
-        num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the results contain no list for {} of the {} samples in the split (the first of these "
+        "samples is {}); give a list for every sample, or an empty list if nothing was detected",
+        num_missing, truth.samples.size(), truth.samples[first - has_results.begin()].token);
   }
   return found;
 }

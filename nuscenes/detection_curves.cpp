@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -30,7 +31,7 @@ double scale_error(const DetectionBox& truth, const DetectionBox& detection) {
   for (size_t i = 0; i < 3; ++i) {
     if (!(truth.size[i] > 0 && detection.size[i] > 0)) {
       throw error_of(ErrorCode::invalid_argument,
-                     "a matched detection of class {} has size [{}, {}, {}]; expected width, "
+                     "a matched detection of class {} has the size [{}, {}, {}]; expected a width, "
                      "length and height above 0",
                      kClasses[detection.class_number], detection.size[0], detection.size[1],
                      detection.size[2]);
@@ -99,12 +100,9 @@ DetectionCurves without_matches() {
 // Highest score first; of equal scores the one that came last.
 std::vector<size_t> by_score(const std::vector<ClassBoxes::Detection>& detections) {
   std::vector<size_t> order(detections.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    const double score_a = detections[a].box->score;
-    const double score_b = detections[b].box->score;
-    return score_a != score_b ? score_a > score_b : a > b;
-  });
+  std::iota(order.rbegin(), order.rend(), size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](size_t i) { return detections[i].box->score; });
   return order;
 }
 

@@ -62,7 +62,9 @@ void check_detection(const LidarDetection& detection, int64_t keyframe, size_t b
       std::isfinite(detection.score) &&
       std::ranges::all_of(detection.box, [](double number) { return std::isfinite(number); });
   if (!is_finite) {
-    refuse("has a number that is not finite; check the loss of the network, or train it longer");
+    refuse(
+        "has a number that is not finite; check the loss of the network, or train the network "
+        "longer");
   }
 }
 
@@ -162,9 +164,10 @@ void append_list(std::string_view name, std::span<const double> numbers, std::st
 void append_box(const DetectionBox& box, std::string_view token, std::string& out) {
   if (box.class_number < 0 || box.class_number >= std::ssize(kClasses) || box.attribute < -1 ||
       box.attribute >= std::ssize(kAttributes)) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "a box has class {} and attribute {}; expected numbers below {} and {}",
-                   box.class_number, box.attribute, kClasses.size(), kAttributes.size());
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "a box has class {} and attribute {}; expected a class below {} and an attribute below {}",
+        box.class_number, box.attribute, kClasses.size(), kAttributes.size());
   }
   out += "{\"sample_token\": ";
   append_text(token, out);

@@ -96,12 +96,13 @@ Matrix3 transpose(const Matrix3& a) {
 
 Pose make_pose(std::span<const double> numbers) {
   if (numbers.size() != 7) {
-    throw error_of(ErrorCode::corrupt, "a pose has {} numbers; expected 7: x, y, z, qw, qx, qy, qz",
+    throw error_of(ErrorCode::corrupt,
+                   "the pose has {} numbers, but must have 7: x, y, z, qw, qx, qy, qz",
                    numbers.size());
   }
   for (const double number : numbers) {
     if (!std::isfinite(number)) {
-      throw Error(ErrorCode::corrupt, "a pose has a number that is not finite");
+      throw Error(ErrorCode::corrupt, "the pose has a number that is not finite");
     }
   }
   return {{numbers[0], numbers[1], numbers[2]}, {numbers[3], numbers[4], numbers[5], numbers[6]}};

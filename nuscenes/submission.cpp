@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ double read_number(ondemand::value value) {
 // Reads the value to its end and throws where it is no JSON.
 void skip_nested(ondemand::value value, int depth) {
   if (depth > kMaxDepth) {
-    throw error_of(ErrorCode::corrupt, "is nested more than {} times", kMaxDepth);
+    throw error_of(ErrorCode::corrupt, "the JSON is nested more than {} times", kMaxDepth);
   }
   switch (kind_of(value)) {
     case JsonKind::object:
@@ -146,17 +147,13 @@ std::optional<double> number_or_text(ondemand::value value) {
   return number_of_text(value.get_string());
 }
 
-[[noreturn]] void throw_corrupt_submission(const std::string& message) {
-  throw Error(ErrorCode::corrupt, message);
-}
-
 // What a member wants; each returns what is wrong with it, "" for nothing.
 template <size_t N>
 std::string read_numbers(std::string_view name, ondemand::value value, bool may_be_nan,
                          std::array<double, N>& out) {
   if (kind_of(value) != JsonKind::array) {
     skip(value);
-    return fmt::format("{} is not a list of {} numbers", name, N);
+    return fmt::format("'{}' is not a list of {} numbers", name, N);
   }
   size_t count = 0;
   bool has_nan = false;
@@ -168,9 +165,10 @@ std::string read_numbers(std::string_view name, ondemand::value value, bool may_
     if (count < N) out[count] = read.value_or(0);
     ++count;
   }
-  if (has_others) return fmt::format("{} contains a value that is not a number", name);
-  if (count != N) return fmt::format("{} has {} numbers, expected {}", name, count, N);
-  if (has_nan && !may_be_nan) return fmt::format("{} contains NaN", name);
+  if (has_others) return fmt::format("'{}' contains a value that is not a number", name);
+  if (count != N) return fmt::format("'{}' has {} numbers, but must have {}", name, count, N);
+  if (has_nan && !may_be_nan)
+    return fmt::format("'{}' contains NaN, but must contain only numbers", name);
   return "";
 }
 
@@ -182,22 +180,13 @@ std::string text_or_token(ondemand::value value, bool& is_text) {
   return token;
 }
 
-template <typename Names>
-std::string join(const Names& names) {
-  std::string text;
-  for (const std::string_view name : names) {
-    text += text.empty() ? "" : ", ";
-    text += name;
-  }
-  return text;
-}
-
 std::string read_sample_token(ondemand::value value, std::string_view token) {
   bool is_text = false;
   const std::string own = text_or_token(value, is_text);
   return is_text && own == token
              ? ""
-             : fmt::format("sample_token is '{}' in the list of another sample", own);
+             : fmt::format("'sample_token' is '{}', but the box is in the list of another sample",
+                           own);
 }
 
 std::string read_class(ondemand::value value, int& class_of_box) {
@@ -205,7 +194,8 @@ std::string read_class(ondemand::value value, int& class_of_box) {
   const std::string name = text_or_token(value, is_text);
   class_of_box = is_text ? class_number(name) : -1;
   if (class_of_box >= 0) return "";
-  return fmt::format("detection_name is '{}'; the known names are {}", name, join(kClasses));
+  return fmt::format("'detection_name' is '{}', but must be one of {}", name,
+                     fmt::join(kClasses, ", "));
 }
 
 std::string read_attribute(ondemand::value value, int& attribute) {
@@ -213,15 +203,15 @@ std::string read_attribute(ondemand::value value, int& attribute) {
   const std::string name = text_or_token(value, is_text);
   attribute = is_text && !name.empty() ? attribute_number(name) : -1;
   if (is_text && (name.empty() || attribute >= 0)) return "";
-  return fmt::format("attribute_name is '{}'; the known names are {}, and '' for none", name,
-                     join(kAttributes));
+  return fmt::format("'attribute_name' is '{}', but must be one of {}, or '' for no attribute",
+                     name, fmt::join(kAttributes, ", "));
 }
 
 std::string read_score(ondemand::value value, double& score) {
   const std::string token(token_of(value));
   const std::optional<double> read = number_or_text(value);
-  if (!read) return fmt::format("detection_score is {}, which is not a number", token);
-  if (std::isnan(*read)) return "detection_score is NaN";
+  if (!read) return fmt::format("'detection_score' is {}, but must be a number", token);
+  if (std::isnan(*read)) return "'detection_score' is NaN, but must be a number";
   score = *read;
   return "";
 }
@@ -230,7 +220,7 @@ std::string read_num_points(ondemand::value value, int64_t& num_points) {
   const std::string token(token_of(value));
   const std::optional<double> read = number_or_text(value);
   if (!read || !std::isfinite(*read))
-    return fmt::format("num_pts is {}, which is not a number", token);
+    return fmt::format("'num_pts' is {}, but must be a number", token);
   num_points = static_cast<int64_t>(std::clamp(*read, -1e15, 1e15));
   return "";
 }
@@ -278,7 +268,7 @@ std::string read_member(size_t member, ondemand::value value, std::string_view t
 std::string read_box(ondemand::value value, std::string_view token, DetectionBox& box) {
   if (kind_of(value) != JsonKind::object) {
     skip(value);
-    return "is not an object";
+    return "the box is not a JSON object";
   }
   std::array<std::string, kMembers.size()> problems;
   unsigned seen = 0;
@@ -297,7 +287,7 @@ std::string read_box(ondemand::value value, std::string_view token, DetectionBox
     if (!problem.empty()) return problem;
   }
   for (size_t member = 0; member < kNumNeeded; ++member) {
-    if ((seen >> member & 1U) == 0) return fmt::format("{} is missing", kMembers[member]);
+    if ((seen >> member & 1U) == 0) return fmt::format("the box has no '{}'", kMembers[member]);
   }
   return "";
 }
@@ -314,7 +304,7 @@ std::string read_boxes(ondemand::value value, SampleDetections& sample, std::str
   where = fmt::format("sample {}: ", sample.token);
   if (kind_of(value) != JsonKind::array) {
     skip(value);
-    return where + "is not a list of boxes";
+    return where + "the value is not a list of boxes";
   }
   std::string first;
   for (ondemand::value item : value.get_array()) {
@@ -329,7 +319,7 @@ Results read_results(ondemand::value value, std::string& where) {
   Results results;
   if (kind_of(value) != JsonKind::object) {
     skip(value);
-    results.problem = "its member 'results' is not an object with one list per sample token";
+    results.problem = "the member 'results' is not an object with one list per sample token";
     return results;
   }
   std::unordered_map<std::string, size_t> places;
@@ -367,7 +357,7 @@ std::string read_meta(ondemand::value value) {
 Submission read_document(const simdjson::padded_string& text, std::string& where) {
   const std::string_view content = text;
   if (content.starts_with("\xEF\xBB\xBF"))
-    throw_corrupt_submission("begins with a byte order mark");
+    throw Error(ErrorCode::corrupt, "the file begins with a byte order mark");
   Submission submission;
   std::optional<Results> results;
   bool has_meta = false;
@@ -386,16 +376,17 @@ Submission read_document(const simdjson::padded_string& text, std::string& where
   }
   const char* behind = nullptr;
   if (document.current_location().get(behind) != simdjson::OUT_OF_BOUNDS) {
-    throw_corrupt_submission("has more text after the end of its JSON");
+    throw Error(ErrorCode::corrupt, "the file has more text after the end of its JSON");
   }
   if (!results || !has_meta) {
-    throw_corrupt_submission(
-        fmt::format("has no member '{}'; expected {{\"meta\": {{..}}, \"results\": {{..}}}}",
-                    results ? "meta" : "results"));
+    throw error_of(
+        ErrorCode::corrupt,
+        "the file has no member '{}'; write the file as {{\"meta\": {{..}}, \"results\": {{..}}}}",
+        results ? "meta" : "results");
   }
-  if (!results->problem.empty()) throw_corrupt_submission(results->problem);
+  if (!results->problem.empty()) throw Error(ErrorCode::corrupt, results->problem);
   for (const std::string& problem : results->problems) {
-    if (!problem.empty()) throw_corrupt_submission(problem);
+    if (!problem.empty()) throw Error(ErrorCode::corrupt, problem);
   }
   submission.samples = std::move(results->samples);
   return submission;
@@ -412,12 +403,11 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
                 "the file with the results cannot be read: " + error.message(), context);
   }
   if (num_bytes >= std::numeric_limits<uint32_t>::max()) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("has {} bytes, more than the 4 GiB that can be read; write numbers with "
-                    "fewer digits",
-                    num_bytes),
-        context);
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the file has {} bytes, more than the limit of 4 GiB; write the "
+                            "numbers with fewer digits",
+                            num_bytes),
+                context);
   }
   Submission submission;
   std::string where;
@@ -425,7 +415,7 @@ Submission read_submission(const std::filesystem::path& path, int64_t max_boxes_
     submission = read_document(simdjson::padded_string::load(path.string()), where);
   } catch (const simdjson::simdjson_error& problem) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("{}is not JSON of detections: {}; see the format at "
+                fmt::format("{}the text is not valid JSON of detections: {}; see the format at "
                             "https://www.nuscenes.org/object-detection",
                             where, problem.what()),
                 context);

@@ -119,7 +119,7 @@ int64_t count(const std::byte* from, int64_t num_points, const SweepPlacement& p
 template <typename Work>
 int64_t visit_points(const TensorView& points, int64_t columns, const Work& work) {
   if (points.shape.size() != 2 || points.shape[1] != columns || columns < 3) {
-    throw error_of(ErrorCode::corrupt, "a point cloud has shape [{}]; expected [n, {}]",
+    throw error_of(ErrorCode::corrupt, "the point cloud has the shape [{}], but must have [n, {}]",
                    fmt::join(points.shape, ", "), columns);
   }
   switch (points.dtype) {
@@ -128,7 +128,8 @@ int64_t visit_points(const TensorView& points, int64_t columns, const Work& work
     case DType::f16:
       return work(uint16_t{});
     default:
-      throw error_of(ErrorCode::corrupt, "a point cloud has dtype {}; expected f32 or f16",
+      throw error_of(ErrorCode::corrupt,
+                     "the point cloud has the dtype {}, but must have f32 or f16",
                      to_string(points.dtype));
   }
 }

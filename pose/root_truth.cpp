@@ -10,7 +10,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -47,7 +46,9 @@ Point3 root_of_map(const Point3& on_map, const Box& box, const Camera& camera, d
 
 RootError root_error(std::span<const Point3> found, std::span<const Point3> truth) {
   if (found.size() != truth.size() || found.empty()) {
-    throw error_of(ErrorCode::invalid_argument, "{} roots cannot be compared with {} roots",
+    throw error_of(ErrorCode::invalid_argument,
+                   "there are {} found roots, but {} true roots; give the same number of roots, "
+                   "and at least 1",
                    found.size(), truth.size());
   }
   RootError sum{.count = std::ssize(found)};
@@ -78,10 +79,9 @@ double root_average_precision(std::vector<FoundRoot> found,
                               const std::map<int64_t, std::vector<Point3>>& truth,
                               int64_t num_truth, double threshold) {
   if (num_truth < 1) {
-    throw Error(ErrorCode::invalid_argument, "has no valid annotation for an evaluation");
+    throw Error(ErrorCode::invalid_argument, "there is no valid annotation for an evaluation");
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const FoundRoot& a, const FoundRoot& b) { return a.score > b.score; });
+  std::ranges::stable_sort(found, std::ranges::greater{}, &FoundRoot::score);
   std::map<int64_t, std::vector<bool>> taken;
   int64_t num_right = 0, num_counted = 0;
   double sum = 0;
@@ -314,7 +314,7 @@ std::string entry_of(const RootTruth& truth, const RootPerson& person, const Poi
 template <typename... T>
 [[noreturn]] void refuse_entry(const std::filesystem::path& file, size_t number,
                                fmt::format_string<T...> what, T&&... values) {
-  throw error_at(file, ErrorCode::corrupt, "its entry {} {}", number,
+  throw error_at(file, ErrorCode::corrupt, "entry {} {}", number,
                  fmt::format(what, std::forward<T>(values)...));
 }
 
@@ -407,11 +407,11 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
   try {
     entries = Json::parse(in);
   } catch (const Json::exception& error) {
-    throw error_at(path, ErrorCode::corrupt, "is not valid JSON: {}", error.what());
+    throw error_at(path, ErrorCode::corrupt, "the file is not valid JSON: {}", error.what());
   }
   if (!entries.is_array()) {
     throw error_at(path, ErrorCode::corrupt,
-                   "is not a list of entries; expected one entry per person");
+                   "the file is not a list of entries; give one entry for each person");
   }
   std::set<int64_t> pictures;
   for (const RootPerson& person : truth.persons) pictures.insert(person.image_id);
@@ -428,9 +428,10 @@ std::vector<RootResult> read_root_results(const std::filesystem::path& path,
 std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, const RootTruth& truth,
                                      const std::filesystem::path& file) {
   if (results.size() != truth.persons.size()) {
-    throw error_at(file, ErrorCode::corrupt,
-                   "has {} entries, but the split has {} persons; expected one entry per person",
-                   results.size(), truth.persons.size());
+    throw error_at(
+        file, ErrorCode::corrupt,
+        "the file has {} entries, but the split has {} persons; give one entry for each person",
+        results.size(), truth.persons.size());
   }
   std::map<int64_t, std::vector<const RootResult*>> of_picture;
   for (const RootResult& result : results) of_picture[result.image_id].push_back(&result);
@@ -443,8 +444,8 @@ std::vector<Point3> roots_of_persons(const std::vector<RootResult>& results, con
     const RootResult* entry = take_entry(person, num_persons[person.image_id] == 1, candidates);
     if (entry == nullptr) {
       throw error_at(file, ErrorCode::corrupt,
-                     "has no entry for person {} of the split, in picture {} with the box [{}, {}, "
-                     "{}, {}]; make the results from the boxes of this split",
+                     "the file has no entry for person {} of the split (picture {}, box [{}, {}, "
+                     "{}, {}]); make the results from the boxes of this split",
                      i, person.image_id, person.box.x, person.box.y, person.box.width,
                      person.box.height);
     }
@@ -462,7 +463,7 @@ RootEvaluation evaluate_results(const std::vector<RootResult>& results, const Ro
   if (truth.num_valid_roots.value_or(0) == 0) return figures;
   std::vector<FoundRoot> found;
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].score) refuse_entry(file, i, "has no score; give each entry a score");
+    if (!results[i].score) refuse_entry(file, i, "has no 'score'; give each entry a score");
     found.push_back({results[i].image_id, results[i].root, *results[i].score});
   }
   figures.average_precision = root_average_precision(std::move(found), truth.valid_roots,

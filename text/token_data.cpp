@@ -60,9 +60,9 @@ TokenFacts token_facts(const Dataset& split) {
   const int64_t size = number_option(manifest, kVocabularyOption);
   const int64_t end_of_text = number_option(manifest, kEndOfTextOption);
   if (!is_token_schema(split.schema()) || size < 1 || end_of_text < 0 || end_of_text >= size) {
-    throw dataset_error(
-        split.path(), ErrorCode::invalid_argument,
-        "is not a data set of tokens with a known vocabulary; make one with 'ffconvert text'");
+    throw dataset_error(split.path(), ErrorCode::invalid_argument,
+                        "this is not a data set of tokens with a known vocabulary; make such a "
+                        "data set with 'ffconvert text'");
   }
   TokenFacts facts{.vocabulary_size = size, .end_of_text = static_cast<uint32_t>(end_of_text)};
   const auto tokenizer = manifest.options.find(kTokenizer);
@@ -77,7 +77,8 @@ Tokenizer stored_tokenizer(const fs::path& data) {
   const fs::path folder = is_split_folder(data) ? above : data;
   if (!is_split_folder(folder / kTokenizer)) {
     throw Error(ErrorCode::not_found,
-                "has no tokenizer: it was converted from ready tokens; convert it again with " +
+                "the data set has no tokenizer, because it was converted from ready tokens; "
+                "convert it again with " +
                     option_name("tokenizer"),
                 {.path = data.string(), .subject = ErrorSubject::split, .name = kTokenizer});
   }

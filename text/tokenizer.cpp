@@ -73,8 +73,8 @@ int64_t Tokenizer::vocabulary_size() const noexcept {
 uint32_t Tokenizer::end_of_text() const {
   if (!has_end_of_text()) {
     throw Error(ErrorCode::not_found,
-                "the vocabulary has no end-of-text token: neither <|endoftext|> nor "
-                "<|end_of_text|> nor </s>");
+                "the vocabulary has no end-of-text token, which would be <|endoftext|>, "
+                "<|end_of_text|> or </s>");
   }
   return tables_->end_of_text;
 }
@@ -289,21 +289,16 @@ void merge_word(const Tokenizer::Tables& tables, std::string_view word,
 
 namespace {
 
-uint64_t load_word(const char* p) {
-  uint64_t value = 0;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
-uint64_t load_half(const char* p) {
-  uint32_t value = 0;
+template <typename T>
+uint64_t load(const char* p) {
+  T value = 0;
   std::memcpy(&value, p, sizeof value);
   return value;
 }
 
 // The last 1 .. 7 bytes of a word.
 uint64_t load_rest(const char* p, size_t n) {
-  if (n >= 4) return load_half(p) | load_half(p + n - 4) << 32;
+  if (n >= 4) return load<uint32_t>(p) | load<uint32_t>(p + n - 4) << 32;
   const auto byte = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])}; };
   return byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16;
 }
@@ -318,7 +313,7 @@ uint64_t hash_of_word(std::string_view word) {
   const char* p = word.data();
   size_t n = word.size();
   uint64_t hash = 0x9E3779B97F4A7C15U ^ n;
-  for (; n >= 8; p += 8, n -= 8) hash = mix_word(hash ^ load_word(p), 0xBF58476D1CE4E5B9U);
+  for (; n >= 8; p += 8, n -= 8) hash = mix_word(hash ^ load<uint64_t>(p), 0xBF58476D1CE4E5B9U);
   if (n > 0) hash = mix_word(hash ^ load_rest(p, n), 0x94D049BB133111EBU);
   return hash;
 }

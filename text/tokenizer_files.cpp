@@ -10,6 +10,7 @@
 #include <ffkit/base/error.h>
 
 #include "base/file/file.h"
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "tokenizer_tables.h"
 
@@ -24,7 +25,7 @@ using Tables = Tokenizer::Tables;
 
 void require_array(const Json& list, const char* name, const fs::path& path) {
   if (list.is_array()) return;
-  refuse_file(ErrorCode::corrupt, path, fmt::format("'{}' is not a JSON array", name));
+  throw error_at(path, ErrorCode::corrupt, "'{}' is not a JSON array", name);
 }
 
 void check_model(const Json& model, const fs::path& path) {
@@ -50,8 +51,8 @@ MergeList read_merges(const Json& list, const VocabularyBuilder& vocabulary, con
                merge[1].is_string()) {
       merges.add(merge[0].get<std::string>(), merge[1].get<std::string>(), place);
     } else {
-      refuse_file(ErrorCode::corrupt, path,
-                  fmt::format("{} is {}, expected two tokens", place, printable(merge.dump())));
+      throw error_at(path, ErrorCode::corrupt, "{} is {}, but must be two tokens", place,
+                     printable(merge.dump()));
     }
   }
   return merges;
@@ -136,10 +137,10 @@ Tables parse_tokenizer_json(std::string_view text, const fs::path& path) {
   check_unknown(model, tables, path);
   for (const AddedToken& token : tables.added) {
     if (token.id != tables.end_of_text || token.is_special) continue;
-    refuse_file(ErrorCode::unsupported, path,
-                fmt::format("has the end-of-text token '{}' as an added token that is not special; "
-                            "set \"special\": true for this token in the file",
-                            printable(token.content)));
+    throw error_at(path, ErrorCode::unsupported,
+                   "the end-of-text token '{}' is an added token, but it is not special; "
+                   "set \"special\": true for this token in the file",
+                   printable(token.content));
   }
   return tables;
 }
@@ -191,9 +192,10 @@ bool adds_prefix_space(const fs::path& folder) {
   if (const fs::path added = folder / "added_tokens.json"; fs::exists(added)) {
     const Json json = parse_json(read_whole_text(added), added);
     if (!json.empty()) {
-      refuse_file(ErrorCode::unsupported, added,
-                  "adds tokens, but not the rules to match them; save the tokenizer as "
-                  "tokenizer.json (AutoTokenizer's save_pretrained())");
+      throw error_at(
+          added, ErrorCode::unsupported,
+          "the file adds tokens, but it has no rules to match these tokens; save the tokenizer as "
+          "tokenizer.json (AutoTokenizer's save_pretrained())");
     }
   }
   const fs::path config = folder / "tokenizer_config.json";
@@ -232,9 +234,9 @@ constexpr std::array<std::array<const char*, 2>, 2> kPairs = {
 
 Tables read_tokenizer_files(const fs::path& path) {
   if (!fs::exists(path)) {
-    refuse_file(ErrorCode::not_found, path,
-                "no such file or folder; give a folder with tokenizer.json, or with "
-                "vocab.json and merges.txt, or the word 'bytes'");
+    throw error_at(path, ErrorCode::not_found,
+                   "there is no such file or folder; give a folder with tokenizer.json, or with "
+                   "vocab.json and merges.txt, or the word 'bytes'");
   }
   if (!fs::is_directory(path)) return parse_tokenizer_json(read_whole_text(path), path);
   if (const fs::path json = path / "tokenizer.json"; fs::exists(json)) {
@@ -243,14 +245,15 @@ Tables read_tokenizer_files(const fs::path& path) {
   for (const auto& [vocabulary, merges] : kPairs) {
     if (!fs::exists(path / vocabulary)) continue;
     if (!fs::exists(path / merges)) {
-      refuse_file(ErrorCode::not_found, path / merges,
-                  fmt::format("does not exist, but {} needs it", vocabulary));
+      throw error_at(path / merges, ErrorCode::not_found,
+                     "the file does not exist, but {} needs this file", vocabulary);
     }
     return read_pair(path / vocabulary, path / merges);
   }
-  refuse_file(ErrorCode::not_found, path,
-              "has no tokenizer: neither tokenizer.json, nor vocab.json and merges.txt, nor "
-              "encoder.json and vocab.bpe");
+  throw error_at(
+      path, ErrorCode::not_found,
+      "the folder has no tokenizer: it contains neither tokenizer.json, nor vocab.json and "
+      "merges.txt, nor encoder.json and vocab.bpe");
 }
 
 }  // namespace ffkit::text

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "tokenizer_tables.h"
 
@@ -47,7 +48,7 @@ class PartReader {
   bool flag(const Json& json, const char* name, bool otherwise) const {
     const Json& value = member(json, name);
     if (value.is_null()) return otherwise;
-    if (!value.is_boolean()) refuse(fmt::format("needs true or false for '{}'", name));
+    if (!value.is_boolean()) refuse(fmt::format("has a '{}' that is neither true nor false", name));
     return value.get<bool>();
   }
   // {"Regex": "..."} or {"String": "..."}
@@ -58,14 +59,14 @@ class PartReader {
       try {
         return name[0] == 'R' ? Pattern::parse(text) : Pattern::of_text(text);
       } catch (const Error& error) {
-        throw error.with_message(fmt::format("{} {}", part_, error.message()))
+        throw error.with_message(fmt::format("the {} {}", part_, error.message()))
             .within({.path = path_.string()});
       }
     }
     refuse("has a pattern that is not a Regex or a String");
   }
   [[noreturn]] void refuse(const std::string& what) const {
-    refuse_file(ErrorCode::corrupt, path_, fmt::format("the {} {}", part_, what));
+    throw error_at(path_, ErrorCode::corrupt, "the {} {}", part_, what);
   }
   [[noreturn]] void refuse_type(const Json& json) const {
     refuse_kind(path_, fmt::format("a {} of type \"{}\"", part_, type_of(json)));
@@ -221,7 +222,7 @@ AddedToken read_added_token(const Json& json, const fs::path& path) {
   const PartReader reader(path, "added token", "");
   if (!json.is_object() || !member(json, "content").is_string() ||
       member(json, "content").get_ref<const std::string&>().empty()) {
-    refuse_file(ErrorCode::corrupt, path, "an added token has no 'content'");
+    throw error_at(path, ErrorCode::corrupt, "an added token has no 'content'");
   }
   require_known(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"},
                 "an added token", path);
@@ -240,10 +241,10 @@ void read_parts(const Json& json, Tables& tables, const fs::path& path) {
                 "the file", path);
   for (const char* name : {"truncation", "padding"}) {
     if (member(json, name).is_null()) continue;
-    refuse_file(ErrorCode::unsupported, path,
-                fmt::format("has '{}', which would change the length of documents; set this to "
-                            "null in the file",
-                            name));
+    throw error_at(path, ErrorCode::unsupported,
+                   "the file has the entry '{}', which would change the length of "
+                   "documents; set this entry to null in the file",
+                   name);
   }
   read_normalizer(member(json, "normalizer"), tables, path);
   read_pre_tokenizer(member(json, "pre_tokenizer"), tables, path);

@@ -48,6 +48,22 @@ uint64_t hash_text(std::string_view text, uint64_t hash) {
   return fnv1a64(std::as_bytes(std::span(text)), hash);
 }
 
+// The inverse of text_of_bytes(). False if `text` has another character.
+bool bytes_of_text(std::string_view text, std::string& bytes) {
+  bytes.clear();
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i++]);
+    uint32_t c = lead;
+    if (lead >= 0x80) {
+      if (lead < 0xC2 || lead > 0xC5 || i == text.size()) return false;
+      c = (lead & 0x1FU) << 6 | (static_cast<unsigned char>(text[i++]) & 0x3FU);
+    }
+    if (c >= kBytes.size() || kBytes[c] < 0) return false;
+    bytes += static_cast<char>(kBytes[c]);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string text_of_bytes(std::string_view bytes) {
@@ -62,21 +78,6 @@ std::string text_of_bytes(std::string_view bytes) {
     }
   }
   return text;
-}
-
-bool bytes_of_text(std::string_view text, std::string& bytes) {
-  bytes.clear();
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    uint32_t c = lead;
-    if (lead >= 0x80) {
-      if (lead < 0xC2 || lead > 0xC5 || i == text.size()) return false;
-      c = (lead & 0x1FU) << 6 | (static_cast<unsigned char>(text[i++]) & 0x3FU);
-    }
-    if (c >= kBytes.size() || kBytes[c] < 0) return false;
-    bytes += static_cast<char>(kBytes[c]);
-  }
-  return true;
 }
 
 void MergeTable::build(std::span<const std::pair<uint32_t, uint32_t>> pairs,
@@ -202,8 +203,8 @@ bool is_off(const Json& value) {
 
 void refuse_kind(const std::filesystem::path& path, const std::string& what) {
   throw error_at(path, ErrorCode::unsupported,
-                 "has {}, which ffkit does not support; use a byte-level BPE like those of GPT-2, "
-                 "Llama 3 and Qwen",
+                 "the tokenizer has {}, which ffkit does not support; use a byte-level BPE "
+                 "tokenizer, like the tokenizers of GPT-2, Llama 3 and Qwen",
                  printable(what));
 }
 
@@ -218,30 +219,25 @@ void require_known(const Json& object, std::initializer_list<const char*> names,
   }
 }
 
-void refuse_file(ErrorCode code, const fs::path& path, const std::string& message) {
-  throw error_at(path, code, message);
-}
-
 Json parse_json(std::string_view text, const fs::path& path) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
-    refuse_file(
-        ErrorCode::corrupt, path,
-        fmt::format("is not valid JSON: {}; download the file again", printable(error.what())));
+    throw error_at(path, ErrorCode::corrupt, "the file is not valid JSON: {}; download it again",
+                   printable(error.what()));
   }
 }
 
 void require_object(const Json& json, const fs::path& path, const char* what) {
   if (json.is_object()) return;
-  refuse_file(ErrorCode::corrupt, path, fmt::format("{} is not a JSON object", what));
+  throw error_at(path, ErrorCode::corrupt, "{} is not a JSON object", what);
 }
 
 uint32_t VocabularyBuilder::number_of(const std::string& text, const Json& id) const {
   if (!id.is_number_unsigned() || id.get<uint64_t>() > kMaxId) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the number of token '{}' is {}, expected 0 to {}", printable(text),
-                            id.dump(), kMaxId));
+    throw error_at(path_, ErrorCode::corrupt,
+                   "the number of token '{}' is {}, but must be from 0 to {}", printable(text),
+                   id.dump(), kMaxId);
   }
   return id.get<uint32_t>();
 }
@@ -254,9 +250,8 @@ void VocabularyBuilder::set(uint32_t number, const std::string& text) {
     is_only_added_.resize(number + 1);
   }
   if (is_there_[number] && texts_[number] != text) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the tokens '{}' and '{}' have the same number {}",
-                            printable(texts_[number]), printable(text), number));
+    throw error_at(path_, ErrorCode::corrupt, "the tokens '{}' and '{}' have the same number {}",
+                   printable(texts_[number]), printable(text), number);
   }
   is_there_[number] = true;
   texts_[number] = text;
@@ -274,14 +269,14 @@ void VocabularyBuilder::add(AddedToken token, const Json& id) {
   next_added_ = std::max(next_added_, static_cast<uint32_t>(num_of_model_));
   const uint32_t given = known == kNoToken ? next_added_ : known;
   if (given != token.id) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the added token '{}' has the number {}, but Hugging Face gives it "
-                            "{}; write the file again with Hugging Face's tokenizers",
-                            printable(token.content), token.id, given));
+    throw error_at(path_, ErrorCode::corrupt,
+                   "the added token '{}' has the number {}, but Hugging Face gives it the "
+                   "number {}; write the file again with Hugging Face's tokenizers",
+                   printable(token.content), token.id, given);
   }
   if (std::ranges::find(added_, token.id, &AddedToken::id) != added_.end()) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("the added token '{}' appears twice", printable(token.content)));
+    throw error_at(path_, ErrorCode::corrupt, "the added token '{}' appears twice",
+                   printable(token.content));
   }
   token.is_in_model = known != kNoToken;
   set(token.id, token.content);
@@ -295,10 +290,10 @@ Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint
                                             std::vector<uint32_t> merged, bool tells_special) {
   const auto missing = std::ranges::find(is_there_, false);
   if (missing != is_there_.end() || texts_.empty()) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("no token has the number {}; the numbers of the {} tokens must be "
-                            "0, 1, 2, ... without a gap",
-                            missing - is_there_.begin(), texts_.size()));
+    throw error_at(path_, ErrorCode::corrupt,
+                   "no token has the number {}; the numbers of the {} tokens must be "
+                   "0, 1, 2, ... without a gap",
+                   missing - is_there_.begin(), texts_.size());
   }
   if (!tells_special) {
     // What is longer than a byte and made by no merge: "<|endoftext|>".
@@ -316,10 +311,10 @@ Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint
     if (is_special_[id] || is_only_added_[id]) {
       tables.tokens[id] = texts_[id];
     } else if (!bytes_of_text(texts_[id], tables.tokens[id]) || texts_[id].empty()) {
-      refuse_file(ErrorCode::unsupported, path_,
-                  fmt::format("token {} is '{}', which is not in the alphabet of a "
-                              "byte-level BPE; use a tokenizer like that of GPT-2",
-                              id, printable(texts_[id])));
+      throw error_at(path_, ErrorCode::unsupported,
+                     "token {} is '{}', which is not in the alphabet of a "
+                     "byte-level BPE; use a tokenizer like that of GPT-2",
+                     id, printable(texts_[id]));
     }
   }
   tables.is_special = std::move(is_special_);
@@ -334,10 +329,9 @@ Tokenizer::Tables VocabularyBuilder::finish(std::vector<std::pair<uint32_t, uint
 void MergeList::add(const std::string& left, const std::string& right, const std::string& place) {
   for (const std::string& text : {left, right, left + right}) {
     if (vocabulary_.id_of(text) != kNoToken) continue;
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is not a token of the vocabulary; use two files of the same "
-                            "tokenizer",
-                            place, printable(text)));
+    throw error_at(path_, ErrorCode::corrupt,
+                   "{}: the vocabulary has no token '{}'; use two files of the same tokenizer",
+                   place, printable(text));
   }
   pairs.emplace_back(vocabulary_.id_of(left), vocabulary_.id_of(right));
   merged.push_back(vocabulary_.id_of(left + right));
@@ -347,10 +341,10 @@ void MergeList::add(std::string_view text, const std::string& place) {
   const size_t space = text.find(' ');
   if (space == 0 || space == std::string_view::npos || space + 1 == text.size() ||
       text.find(' ', space + 1) != std::string_view::npos) {
-    refuse_file(ErrorCode::corrupt, path_,
-                fmt::format("{}: '{}' is not a merge; write two tokens with a space between "
-                            "them",
-                            place, printable(text)));
+    throw error_at(path_, ErrorCode::corrupt,
+                   "{}: '{}' is not a merge; write two tokens with a space between "
+                   "them",
+                   place, printable(text));
   }
   add(std::string(text.substr(0, space)), std::string(text.substr(space + 1)), place);
 }

@@ -18,7 +18,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <ffkit/base/error.h>
 #include <ffkit/text/tokenizer.h>
 
 #include "words/pre_tokenizer.h"
@@ -115,8 +114,6 @@ void cut_text(const Tokenizer::Tables& tables, std::string_view text, TextSink& 
 // The bytes of a token's text (GPT-2's bytes_to_unicode): a printable character of Latin-1 stands
 // for its byte, U+0100 .. U+0143 for the other 68 bytes.
 std::string text_of_bytes(std::string_view bytes);
-// The inverse. False if `text` has another character.
-bool bytes_of_text(std::string_view text, std::string& bytes);
 
 // Merges the bytes of `word` and appends the tokens. Throws Error(invalid_argument) if one of the
 // bytes is no token.
@@ -138,8 +135,6 @@ std::string to_tokenizer_json(const Tokenizer::Tables& tables);
 
 // VocabularyBuilder: the vocabulary and the list of merges of all tokenizer files, checked while
 // they are read; and the members of a tokenizer.json, those refused that are not known.
-[[noreturn]] void refuse_file(ErrorCode code, const std::filesystem::path& path,
-                              const std::string& message);
 // Throws Error(corrupt) for text that is no JSON.
 nlohmann::json parse_json(std::string_view text, const std::filesystem::path& path);
 void require_object(const nlohmann::json& json, const std::filesystem::path& path,

@@ -116,7 +116,8 @@ std::string filled_in(const std::map<std::string, std::string>& values) {
 fs::path new_export_script(const fs::path& weights) {
   fs::path script = fs::path(weights).replace_extension(".py");
   if (fs::exists(fs::symlink_status(script))) {
-    throw error_at(script, ErrorCode::invalid_argument, "exists; delete it or give another name")
+    throw error_at(script, ErrorCode::invalid_argument,
+                   "this file exists already; delete the file, or give another name")
         .with_subject(ErrorSubject::destination);
   }
   return script;
@@ -194,7 +195,7 @@ void export_weights(const fs::path& from, const fs::path& to, const ExportOption
     const std::string wrong = first_not_finite(weights.tensors, NotFinite::nan_alone);
     if (!wrong.empty()) {
       throw error_at(file, ErrorCode::invalid_argument,
-                     "its tensor '{}' contains nan; give weights without nan", wrong);
+                     "the tensor '{}' contains nan; give weights without nan", wrong);
     }
     if (std::string note = unread_note(weights); !note.empty())
       weights.notes.push_back(std::move(note));

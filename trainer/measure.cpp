@@ -100,11 +100,7 @@ struct Setting {
   // A task whose data is open, or for noise.
   std::unique_ptr<Task> open_task(bool has_data) {
     std::unique_ptr<Task> task = make_task(options, mesh);
-    if (has_data) {
-      task->open();
-    } else {
-      task->open_noise();
-    }
+    has_data ? task->open() : task->open_noise();
     return task;
   }
 

@@ -14,18 +14,6 @@
 
 namespace ffkit {
 
-CheckpointWriter::~CheckpointWriter() {
-  if (running_.valid()) running_.wait();
-}
-
-void CheckpointWriter::write(std::filesystem::path path, SafeTensors contents,
-                             std::function<void()> done) {
-  write([path = std::move(path), contents = std::move(contents), done = std::move(done)] {
-    write_safetensors(path, contents);
-    done();
-  });
-}
-
 void CheckpointWriter::write(std::function<void()> job) {
   wait();
   running_ = std::async(std::launch::async, std::move(job));
@@ -71,16 +59,17 @@ std::string GoodCheckpoint::put_aside() {
         throw io_error_at(last_, "cannot be renamed to *.not-finite", error.value())
             .with_subject(ErrorSubject::destination);
       }
-      out = fmt::format("; {} is renamed to *.not-finite, because its weights give no finite loss",
-                        last_.string());
+      out = fmt::format(
+          ". The checkpoint {} is renamed to *.not-finite, because its weights give no finite loss",
+          last_.string());
     } else {
       out = fmt::format(
-          "; this was the first step after {}, so its weights may be the cause: continue from an "
-          "earlier checkpoint with an empty work folder",
+          ". This was the first step after the checkpoint {}, so the weights in this checkpoint "
+          "may be the cause. Continue from an earlier checkpoint, with an empty work folder",
           last_.string());
     }
   }
-  if (!good_.empty()) out += fmt::format("; the last good checkpoint is {}", good_.string());
+  if (!good_.empty()) out += fmt::format(". The last good checkpoint is {}", good_.string());
   return out;
 }
 
@@ -133,7 +122,10 @@ void RunCheckpoints::write(const std::optional<WorkDir>& work_dir, const Checkpo
   if (whole.is_divided()) {
     write_part(path, state, whole, tensors(), clean_up);
   } else if (!path.empty()) {
-    writer_.write(path, snapshot(state, tensors()), clean_up);
+    writer_.write([path, contents = snapshot(state, tensors()), clean_up] {
+      write_safetensors(path, contents);
+      clean_up();
+    });
   }
   if (!path.empty()) last_ = path;
 }

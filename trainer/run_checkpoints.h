@@ -25,18 +25,14 @@ namespace ffkit {
 // time: a second one waits for the first.
 class CheckpointWriter {
  public:
-  ~CheckpointWriter();
-
-  // Writes `contents` to `path` atomically, then calls `done` on that thread. Throws what the
-  // checkpoint before it failed with.
-  void write(std::filesystem::path path, SafeTensors contents, std::function<void()> done);
-  // The same of a checkpoint that `job` writes.
+  // Calls `job`, which writes a checkpoint, on that thread. Throws what the one before it failed
+  // with.
   void write(std::function<void()> job);
   // Returns when nothing is being written any more; throws what the last one failed with.
   void wait();
 
  private:
-  std::future<void> running_;
+  std::future<void> running_;  // waits when it ends
 };
 
 // GoodCheckpoint: which checkpoint of a run is good. Weights can be finite and still so large that

@@ -12,7 +12,6 @@
 #include <ffkit/format/dataset.h>
 #include <ffkit/trainer/task_registry.h>
 
-#include "base/file/file.h"
 #include "base/make_error.h"
 #include "options/stored_options.h"
 
@@ -79,7 +78,7 @@ void require_task(const CheckpointInfo& stored, const fs::path& checkpoint,
                   const TrainOptions& options) {
   if (stored.options.task_name() == options.task_name()) return;
   throw error_at(checkpoint, ErrorCode::invalid_argument,
-                 "belongs to the task {}, but the task {} was asked for",
+                 "the checkpoint belongs to the task {}, but the task {} was asked for",
                  stored.options.task_name(), options.task_name());
 }
 
@@ -105,19 +104,20 @@ TrainOptions with_batch_of(const CheckpointInfo& stored, const std::filesystem::
                             options.batch_size == stored.options.batch_size &&
                             options.accumulate == stored.options.accumulate;
   if (!is_left_open && now != before) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a step of its run takes {} {}, but these options give {} with "
-                            "{}; give {}, or {} to continue with {}",
-                            before, samples, now, processes_text(world_size),
-                            option_set("global_batch_size", std::to_string(before)),
-                            option_name("accept_batch_change"), now),
-                context);
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("one step of the checkpoint's run takes {0} {1}, but with these options and "
+                    "{3} one step takes {2}; give {4}, or give {5} to continue with {6}",
+                    before, samples, now, processes_text(world_size),
+                    option_set("global_batch_size", std::to_string(before)),
+                    option_name("accept_batch_change"), now),
+        context);
   }
   if (before % shares != 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("a step of its run takes {} {}, which {} with {} "
-                            "batches a step cannot share evenly; start another number of "
-                            "processes, or give {} to continue with {} a step",
+                fmt::format("one step of the checkpoint's run takes {} {}, but {} with {} batches "
+                            "per step cannot share this number evenly; start another number of "
+                            "processes, or give {} to continue with {} per step",
                             before, samples, processes_text(world_size), options.accumulate,
                             option_name("accept_batch_change"), now),
                 context);
@@ -172,11 +172,6 @@ std::string options_to_toml(const TrainOptions& options) {
     out += line_of(option->name, values.size() == 1 ? values.front() : values);
   }
   return out;
-}
-
-void write_options_file(const std::filesystem::path& path, const TrainOptions& options) {
-  const std::string text = options_to_toml(options);
-  write_durably(path, text);
 }
 
 namespace {

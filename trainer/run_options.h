@@ -37,9 +37,6 @@ inline constexpr char kOptionsFileName[] = "config.toml";
 // take back is written as a comment: one with '#', or with both kinds of quotes.
 std::string options_to_toml(const TrainOptions& options);
 
-// Writes it atomically over what was there. Throws Error(io).
-void write_options_file(const std::filesystem::path& path, const TrainOptions& options);
-
 // Processes that were started for different runs would wait for each other's answers, or take them
 // for their own. All functions are collective, and do nothing in a world of one.
 

@@ -89,7 +89,6 @@ TrainSummary run(const TrainOptions& given, const RunStart& start, const Progres
       checkpoint.empty() ? with_settings_of(given.pretrained, given, communicator) : given;
   TrainingRun training(options, output, mesh);
   const AtEnd at_end{output.at_end};
-  training.print_notes();
   if (checkpoint.empty()) {
     training.begin();
   } else {

@@ -12,6 +12,7 @@
 #include <ffkit/launch/stop.h>
 #include <ffkit/trainer/task_registry.h>
 
+#include "base/file/file.h"
 #include "base/make_error.h"
 #include "checkpoint/checkpoint_parts.h"
 #include "checkpoint/weights.h"
@@ -57,7 +58,9 @@ TrainingRun::TrainingRun(const TrainOptions& options, const ProgressOutput& outp
           entry_, length_),
       profiler_(output.profile, communicator_.rank(), communicator_.device().is_cuda(),
                 communicator_.rank() == 0 ? output.lines : nullptr),
-      checkpoints_(options, communicator_, whole_state().is_divided()) {}
+      checkpoints_(options, communicator_, whole_state().is_divided()) {
+  report_.print_lines(task_->notes());
+}
 
 RunLength TrainingRun::length() const {
   const int64_t steps_per_epoch = train_->num_batches() / options_.accumulate;
@@ -129,7 +132,7 @@ void TrainingRun::restore(const std::filesystem::path& checkpoint) {
   const std::string wrong = not_finite();
   if (!wrong.empty()) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   wrong + ": its run had diverged; continue from an earlier checkpoint");
+                   wrong + ", because the run had diverged; continue from an earlier checkpoint");
   }
   const std::vector<std::string> others = differences(before, options_, TaskRegistry::instance());
   if (!others.empty())
@@ -150,10 +153,6 @@ void TrainingRun::begin() {
                    wrong + " before training begins; give other weights to start from");
   }
   if (average_) average_->reset();
-}
-
-void TrainingRun::print_notes() const {
-  report_.print_lines(task_->notes());
 }
 
 void TrainingRun::load_pretrained() {
@@ -204,7 +203,7 @@ TrainSummary TrainingRun::run(const std::optional<WorkDir>& work_dir) {
     report_.print_lines({fmt::format("order of the samples: {}", order)});
   }
   if (work_dir) {
-    write_options_file(work_dir->path() / kOptionsFileName, options_);
+    write_durably(work_dir->path() / kOptionsFileName, options_to_toml(options_));
     report_.open_log(work_dir->path(), state_);
   } else {
     report_.print_lines(
@@ -422,35 +421,40 @@ void TrainingRun::check_fits(const CheckpointInfo& stored,
   if (!misfit.empty()) throw error_at(checkpoint, ErrorCode::invalid_argument, misfit);
   if (stored.loader.fingerprint != state_.loader.fingerprint) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its run used other data than {}; give the same data set, or start a new run",
+                   "the run of this checkpoint used other data than {}; give the same data set, or "
+                   "start a new run",
                    options_.data.string());
   }
   const std::string order = train_->state().order;
   if (options_.data.are_several() && stored.loader.order != order) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its run had the order '{}', but {} give '{}'; give the weights of its run, {}, "
-                   "or start a new run",
+                   "the run of this checkpoint had the order '{}', but {} give the order '{}'; "
+                   "give the weights of that run ({}), or start a new run",
                    stored.loader.order, options_.data.string(), order,
                    stored.options.data.string());
   }
   if (stored.loader.seed != state_.loader.seed) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its run has the seed {}, but {} was asked for", stored.loader.seed,
-                   options_.seed);
+                   "the run of this checkpoint has the seed {0}, but the seed here is {1}; give "
+                   "the seed {0}, or start a new run",
+                   stored.loader.seed, options_.seed);
   }
   if (is_out_of_patience(stored, options_)) {
     throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   "its last {} validations were not better than epoch {}; give more "
-                   "{} to continue",
+                   "the last {} validations of this run were not better than epoch {}; give a "
+                   "larger {} to continue",
                    options_.patience, stored.best_epoch, option_name("patience"));
   }
   if (is_finished(stored, options_)) {
-    throw error_at(checkpoint, ErrorCode::invalid_argument,
-                   options_.steps > 0
-                       ? fmt::format("its run has done {} of {} steps; give more {} to continue",
-                                     stored.steps_done, options_.steps, option_name("steps"))
-                       : fmt::format("its run has done {} of {} epochs; give more {} to continue",
-                                     stored.epochs_done, options_.epochs, option_name("epochs")));
+    throw error_at(
+        checkpoint, ErrorCode::invalid_argument,
+        options_.steps > 0
+            ? fmt::format(
+                  "the run of this checkpoint has done {} of {} steps; give more {} to continue",
+                  stored.steps_done, options_.steps, option_name("steps"))
+            : fmt::format(
+                  "the run of this checkpoint has done {} of {} epochs; give more {} to continue",
+                  stored.epochs_done, options_.epochs, option_name("epochs")));
   }
 }
 
@@ -462,7 +466,7 @@ void TrainingRun::require_judged(const EvalResult& last) const {
       metric_text(entry_.best_metric(), last.value(entry_.best)),
       best_text(entry_, state_.best, state_.best_epoch),
       checkpoints_.last().empty() ? ""
-                                  : fmt::format("; the last checkpoint with finite weights is {}",
+                                  : fmt::format(". The last checkpoint with finite weights is {}",
                                                 checkpoints_.last().string()));
 }
 

@@ -37,16 +37,14 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
 
 class TrainingRun {
  public:
-  // Opens the data, seeds libtorch and draws the initial weights. `options` name the task. Throws
-  // as train().
+  // Opens the data, seeds libtorch, draws the initial weights, and prints the task's notes on the
+  // data. `options` name the task. Throws as train().
   TrainingRun(const TrainOptions& options, const ProgressOutput& output, const RunMesh& mesh);
 
   // Takes over the state of a checkpoint; all processes call it, before run(). Throws as
   // resume_training().
   void restore(const std::filesystem::path& checkpoint);
 
-  // What the task says of its data, on output.lines.
-  void print_notes() const;
   // Begins a new run: with the task's initial weights and those in options.pretrained, which rank 0
   // alone reads. Throws as load_weights().
   void begin();

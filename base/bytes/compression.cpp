@@ -19,10 +19,6 @@ constexpr bool is_worth_it(size_t compressed, size_t raw) {
   return compressed < raw - raw / 16;
 }
 
-[[noreturn]] void refuse_compression(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 }  // namespace
 
 struct RecordCompressor::Impl {
@@ -38,21 +34,19 @@ RecordCompressor::RecordCompressor(const CompressionOptions& options)
     throw Error(ErrorCode::io, "there is not enough memory for a zstd compressor");
   }
   if (options.level < kMinLevel || options.level > ZSTD_maxCLevel()) {
-    refuse_compression(
-        fmt::format("zstd level {} is out of range; expected {} to {}, with 0 for no compression",
-                    options.level, kMinLevel, ZSTD_maxCLevel()));
+    refuse_argument(fmt::format("the zstd level is {}; expected {} to {} (0 means no compression)",
+                                options.level, kMinLevel, ZSTD_maxCLevel()));
   }
   impl_->level = options.level;
   if (options.dictionary.empty()) return;
   if (options.dictionary.size() > static_cast<size_t>(kMaxDictionaryBytes) ||
       ZSTD_getDictID_fromDict(options.dictionary.data(), options.dictionary.size()) == 0) {
-    refuse_compression(
-        fmt::format("the {} bytes given are not a zstd dictionary of at most {} bytes",
-                    options.dictionary.size(), kMaxDictionaryBytes));
+    refuse_argument(fmt::format("the given {} bytes are not a zstd dictionary of at most {} bytes",
+                                options.dictionary.size(), kMaxDictionaryBytes));
   }
   impl_->dictionary.reset(
       ZSTD_createCDict(options.dictionary.data(), options.dictionary.size(), options.level));
-  if (impl_->dictionary == nullptr) refuse_compression("the zstd dictionary is damaged");
+  if (impl_->dictionary == nullptr) refuse_argument("the zstd dictionary is damaged");
 }
 
 RecordCompressor::~RecordCompressor() = default;
@@ -83,8 +77,8 @@ StoredRecord RecordCompressor::compress(std::span<const std::byte> record) {
 std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> samples,
                                         int64_t max_bytes) {
   if (max_bytes < kMinDictionaryBytes || max_bytes > kMaxDictionaryBytes) {
-    refuse_compression(fmt::format("a zstd dictionary cannot have {} bytes; expected {} to {}",
-                                   max_bytes, kMinDictionaryBytes, kMaxDictionaryBytes));
+    refuse_argument(fmt::format("a zstd dictionary cannot have {} bytes; expected {} to {} bytes",
+                                max_bytes, kMinDictionaryBytes, kMaxDictionaryBytes));
   }
   std::vector<std::byte> joined;
   std::vector<size_t> sizes;
@@ -98,9 +92,9 @@ std::vector<std::byte> train_dictionary(std::span<const std::vector<std::byte>> 
   const size_t size = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), joined.data(),
                                             sizes.data(), static_cast<unsigned>(sizes.size()));
   if (ZDICT_isError(size) != 0) {
-    refuse_compression(
+    refuse_argument(
         fmt::format("cannot train a zstd dictionary of {} bytes on {} records with {} bytes in "
-                    "total ({}); use more records, a smaller dictionary or none",
+                    "total ({}); use more records, a smaller dictionary or no dictionary",
                     max_bytes, samples.size(), joined.size(), ZDICT_getErrorName(size)));
   }
   dictionary.resize(size);

@@ -56,12 +56,13 @@ class Pickle::Parser {
     switch (opcode) {
       case 0x80:  // PROTO
         if (const int version = number<uint8_t>(); version > 5) {
-          throw_corrupt_pickle(fmt::format("protocol {} does not exist", version));
+          throw_corrupt_pickle(
+              fmt::format("it has the protocol version {}, but the newest version is 5", version));
         }
         return;
       case 0x95:  // FRAME: only tells how much to read at once
         if (number<uint64_t>() > in_.size() - at_)
-          throw_corrupt_pickle("a frame is longer than the data");
+          throw_corrupt_pickle("a frame is longer than the rest of the pickle");
         return;
       case '(':
         marks_.push_back(stack_.size());
@@ -162,8 +163,8 @@ class Pickle::Parser {
       default:
         if (objects_ == Objects::as_values && execute_for_objects(opcode)) return;
         throw error_of(ErrorCode::unsupported,
-                       "the pickle contains more than plain values (opcode 0x{:02x} at byte {}); "
-                       "ffkit reads only plain values",
+                       "the pickle contains more than plain values: byte {1} is the opcode "
+                       "0x{0:02x}; ffkit reads only plain values",
                        opcode, at_ - 1);
     }
   }
@@ -332,7 +333,9 @@ class Pickle::Parser {
   }
   void get(uint32_t number) {
     const auto found = memo_.find(number);
-    if (found == memo_.end()) throw_corrupt_pickle(fmt::format("memo {} is not set", number));
+    if (found == memo_.end())
+      throw_corrupt_pickle(
+          fmt::format("it refers to the memo entry {}, but this entry does not exist", number));
     stack_.push_back(found->second);
   }
   std::string text_of(Ref ref) const {
@@ -416,7 +419,7 @@ size_t Pickle::parse_first(std::span<const std::byte> data, Objects objects) {
 void Pickle::parse(std::span<const std::byte> data, Objects objects) {
   const size_t num_read = parse_first(data, objects);
   if (num_read != data.size())
-    throw_corrupt_pickle(fmt::format("{} bytes follow the end", data.size() - num_read));
+    throw_corrupt_pickle(fmt::format("{} bytes follow its end", data.size() - num_read));
 }
 
 const Pickle::Value& Pickle::require(Ref ref, Kind kind, std::string_view what) const {

@@ -33,22 +33,14 @@ auto uninterrupted(const Call& call) {
   return result;
 }
 
-// False when it is at its hard limit already.
-bool raise_open_files_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 template <typename Bytes>
 Bytes read_whole(const std::filesystem::path& path, int64_t max_bytes) {
   const File file = File::open_for_reading(path);
   const int64_t size = file.size();
   if (size > max_bytes) {
     throw error_at(path, ErrorCode::unsupported,
-                   "the file has {} bytes, but a file of this kind has at most {}; copy or make "
-                   "the file again",
+                   "the file has {} bytes, but a file of this kind has at most {} bytes; copy or "
+                   "make the file again",
                    size, max_bytes);
   }
   Bytes bytes;
@@ -58,6 +50,13 @@ Bytes read_whole(const std::filesystem::path& path, int64_t max_bytes) {
 }
 
 }  // namespace
+
+bool raise_open_files_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
 
 int open_descriptor(const std::filesystem::path& path, int flags) {
   const auto attempt = [&] {
@@ -83,7 +82,7 @@ File File::open_for_reading(std::filesystem::path path) {
   if (fd < 0) {
     const int error = errno;
     throw Error(error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                "cannot open the file",
+                "the file cannot be opened",
                 {.path = path.string(),
                  .errno_value = error,
                  .remedy = error == EMFILE ? "raise the limit of open files (ulimit -n)" : ""});
@@ -95,7 +94,7 @@ File File::create(std::filesystem::path path) {
   require_local(path);
   const int fd = uninterrupted(
       [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
-  if (fd < 0) throw_file_error("cannot create the file", path, errno);
+  if (fd < 0) throw_file_error("the file cannot be created", path, errno);
   return {std::move(path), fd};
 }
 
@@ -121,9 +120,9 @@ File::~File() {
 
 int64_t File::size() const {
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) throw_file_error("cannot stat the file", path_, errno);
+  if (::fstat(fd_, &status) != 0) throw_file_error("the file cannot be examined", path_, errno);
   if (!S_ISREG(status.st_mode)) {
-    throw error_at(path_, ErrorCode::invalid_argument, "is not a regular file");
+    throw error_at(path_, ErrorCode::invalid_argument, "the path is not a regular file");
   }
   return status.st_size;
 }
@@ -136,7 +135,7 @@ void File::read_at(int64_t offset, std::span<std::byte> out, int64_t record) con
         uninterrupted([&] { return ::pread(fd_, out.data() + done, out.size() - done, position); });
     if (n < 0) {
       throw Error(
-          ErrorCode::io, "cannot read",
+          ErrorCode::io, "the file cannot be read",
           {.path = path_.string(), .record = record, .offset = position, .errno_value = errno});
     }
     if (n == 0) {
@@ -233,17 +232,17 @@ void require_local(const std::filesystem::path& path) {
   if (text.compare(colon, 3, "://") == 0) {
     if (!is_known) {
       throw error_at(path, ErrorCode::unsupported,
-                     "is an address of an unknown kind; the known kinds are s3, gs, az, r2, https, "
+                     "this address has an unknown kind; the known kinds are s3, gs, az, r2, https, "
                      "http, hf and file");
     }
     throw error_at(path, ErrorCode::unsupported,
-                   "is an address, but this program can only write this to a disk of this machine; "
-                   "give a path, and copy the result");
+                   "this is an address, but the program can write this output only to a disk of "
+                   "this machine; give a path, then copy the output");
   }
   if (!is_known) return;
   throw error_at(path, ErrorCode::invalid_argument,
-                 "is an address that has lost a slash, because it was converted to a path; give "
-                 "the address as text: {}:/{}",
+                 "this address has lost a slash, because it was converted to a path; give the "
+                 "address as text: {}:/{}",
                  text.substr(0, colon), text.substr(colon + 1));
 }
 
@@ -257,9 +256,9 @@ void refuse_dangling_destination(const std::filesystem::path& path) {
     const bool is_there = std::filesystem::exists(part, ignored);
     if (is_there || (ignored && ignored != std::errc::too_many_symbolic_link_levels)) continue;
     throw error_at(part, ErrorCode::invalid_argument,
-                   "is a link to '{}', which {}; make that folder or give another one",
+                   "this link points to '{}', which {}; make that folder, or give another folder",
                    std::filesystem::read_symlink(part).string(),
-                   ignored ? "leads back to it" : "is not there");
+                   ignored ? "leads back to the link" : "does not exist");
   }
 }
 
@@ -267,22 +266,24 @@ void require_place_for_file(const std::filesystem::path& path) {
   refuse_dangling_destination(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw error_at(path, ErrorCode::invalid_argument, "is a folder; give the name of a file");
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "the path is a folder; give the name of a file");
   }
   // A device or a pipe would be replaced: of a superuser, /dev/null.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    throw error_at(path, ErrorCode::invalid_argument,
-                   "is not a regular file, and would be replaced; give the name of a file");
+    throw error_at(
+        path, ErrorCode::invalid_argument,
+        "the path is not a regular file, so it cannot be replaced; give the name of a file");
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (::access((folder / ".").c_str(), W_OK | X_OK) != 0) {
-    throw_file_error("cannot be created", path, errno);
+    throw_file_error("the file cannot be created", path, errno);
   }
 }
 
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
-    throw_file_error(("cannot rename to " + to.string()).c_str(), from, errno);
+    throw_file_error(("the file cannot be renamed to " + to.string()).c_str(), from, errno);
   }
 }
 

@@ -72,9 +72,12 @@ std::vector<std::byte> read_whole_file(const std::filesystem::path& path,
 std::string read_whole_text(const std::filesystem::path& path,
                             int64_t max_bytes = kMaxWholeFileBytes);
 
+// Raises the limit of open files of this process as far as it may: the soft RLIMIT_NOFILE to the
+// hard one. False when it is there already.
+bool raise_open_files_limit();
+
 // Opens as open(2) does, with O_CLOEXEC, also after interruptions. Where the process has too many
-// open files (EMFILE), it raises its limit as far as it may: the soft RLIMIT_NOFILE to the hard
-// one. Returns -1 and sets errno.
+// open files (EMFILE), it raises its limit. Returns -1 and sets errno.
 int open_descriptor(const std::filesystem::path& path, int flags);
 
 // Whether `error`, of fsync(2), means that the file system has none: then what is written is as

@@ -108,7 +108,7 @@ bool make_claim(const fs::path& path) {
   }
   if (fd >= 0) ::close(fd);
   if (error == 0) return true;
-  throw io_error_at(path, "cannot be created", error);
+  throw io_error_at(path, "the file cannot be created", error);
 }
 
 std::string lock_note(int problem) {
@@ -193,10 +193,6 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 
 int FileLock::try_lock(Mode mode) {
   return ::flock(fd_, (mode == Mode::shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ? 0 : errno;
-}
-
-bool FileLock::is_still_at(const std::filesystem::path& path) const {
-  return is_open_file_at(path, fd_);
 }
 
 bool is_open_file_at(const std::filesystem::path& path, int fd) {

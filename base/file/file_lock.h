@@ -40,7 +40,8 @@ ClaimantState state_of(const Claimant& claimant, const Claimant& here);
 // All of a small file that may be of /proc, which has no sizes; empty when it cannot be read.
 std::string small_file(const std::filesystem::path& path);
 
-// Whether `path`, and no symbolic link there, is what `fd` has open.
+// Whether `path`, and no symbolic link there, is what `fd` has open. What is locked may have been
+// removed or replaced by whoever had the lock before.
 bool is_open_file_at(const std::filesystem::path& path, int fd);
 
 // Locks bytes of a file for whoever has it open, not for the process: until it is closed, or the
@@ -72,9 +73,6 @@ class FileLock {
   // Takes the lock, without waiting for it. Returns 0, EWOULDBLOCK when it is another's, or the
   // errno of a file system without locks. The descriptor stays open in any case.
   [[nodiscard]] int try_lock(Mode mode);
-  // Whether `path`, and no symbolic link there, still is what is locked: whoever had the lock
-  // before may have removed or replaced it.
-  bool is_still_at(const std::filesystem::path& path) const;
   // Frees the lock. Does nothing when there is none.
   void close() noexcept;
 

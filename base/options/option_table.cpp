@@ -50,6 +50,22 @@ std::optional<double> number_of(const OptionValue& value) {
   throw argument_error(option.key(), message);
 }
 
+void require_choice(const Option& option, const std::string& text) {
+  const std::vector<std::string>& choices = option.choices;
+  if (choices.empty() || std::ranges::find(choices, text) != choices.end()) return;
+  require_built(option.left_out, text);
+  const std::string name = option_name(option.key());
+  if (const std::string now = current_name(option.key(), text); now != text) {
+    refuse_value(option, fmt::format("{} is '{}', which is {} now", name, printable(text),
+                                     option_set(option.key(), now)));
+  }
+  const bool are_few = choices.size() <= kMostListedChoices;
+  refuse_value(option,
+               fmt::format("{} is '{}'; {} {}", name, printable(text),
+                           are_few ? "it must be one of" : "the nearest names are",
+                           fmt::join(are_few ? choices : nearest_names(text, choices), ", ")));
+}
+
 void require_in_range(const Option& option, const OptionValue& value) {
   const std::optional<double> number = number_of(value);
   if (!option.range || !number || (option.allows_zero && *number == 0)) return;
@@ -65,7 +81,7 @@ NamedValues named_values(const std::string& key, const std::vector<std::string>&
   for (const std::string& word : words) {
     const size_t end = word.find('=');
     if (end == std::string::npos || end == 0) {
-      throw argument_error(key, fmt::format("{}: '{}' is not of the form NAME=VALUE",
+      throw argument_error(key, fmt::format("{}: '{}' must have the form NAME=VALUE",
                                             option_name(key), printable(word)));
     }
     std::string name = word.substr(0, end);
@@ -172,16 +188,7 @@ std::string Option::key() const {
 }
 
 void Option::give(const OptionValue& value, size_t part) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text != nullptr && !choices.empty() && std::ranges::find(choices, *text) == choices.end()) {
-    require_built(left_out, *text);
-    if (const std::string now = current_name(key(), *text); now != *text) {
-      refuse_value(*this, fmt::format("{} is '{}', which is {} now", option_name(key()),
-                                      printable(*text), option_set(key(), now)));
-    }
-    refuse_value(*this, fmt::format("{} is '{}'; it must be one of {}", option_name(key()),
-                                    printable(*text), fmt::join(choices, ", ")));
-  }
+  if (const auto* text = std::get_if<std::string>(&value)) require_choice(*this, *text);
   require_in_range(*this, value);
   parts.at(part).set(value);
   is_given = true;
@@ -309,23 +316,20 @@ void OptionTable::refuse(std::initializer_list<std::string_view> names,
 void OptionTable::check() const {
   for (const Option& option : options_) {
     const std::string value = option.text();
-    if (!option.choices.empty() && !value.empty() &&
-        std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
-      require_built(option.left_out, value);
-      refuse_value(option, fmt::format("unknown {} '{}'; expected one of {}", option.name,
-                                       printable(value), fmt::join(option.choices, ", ")));
-    }
+    const std::string name = option_name(option.key());
+    if (!value.empty()) require_choice(option, value);
     for (const OptionPart& part : option.parts) {
       const OptionValue number = part.get();
       if (!option.unset || number_of(number) != option.unset) require_in_range(option, number);
     }
     if (!option.wrong.empty()) {
-      refuse_value(option, fmt::format("{} must be {}, but it is {}", option.name, option.wrong,
-                                       printable(value)));
+      const bool is_on = value == "true" && option.wrong.starts_with("off ");
+      refuse_value(option, fmt::format("{} is {}; it must be {}", name,
+                                       is_on ? "on" : printable(value), option.wrong));
     }
     // Checkpoints and config.toml hold them as text.
     if (option.is_path && option.is_stored && !is_utf8(value)) {
-      refuse_value(option, fmt::format("{} must be a path of UTF-8 text, but it is {}", option.name,
+      refuse_value(option, fmt::format("{} is '{}'; it must be a path of UTF-8 text", name,
                                        printable(value)));
     }
   }

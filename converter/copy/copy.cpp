@@ -149,7 +149,7 @@ CopyPlan plan_copy(const Place& place, const std::vector<std::string>& splits) {
     for (const std::string& split : found) {
       if (!is_split_folder(from / split)) {
         throw Error(ErrorCode::not_found,
-                    fmt::format("there is no split '{}' with a manifest", split),
+                    fmt::format("the data set has no split '{}' with a manifest", split),
                     {.path = absolute_name(from), .subject = ErrorSubject::split, .name = split});
       }
       plan.splits.push_back(split_at_place(from, split));
@@ -181,7 +181,8 @@ CopyTarget look_at_target(const CopyPlan& plan, const Place& to) {
     const std::string manifest = folder.child(kManifestFile).address();
     if (!store->find(manifest)) continue;
     if (store->read_all(manifest, kMostManifestBytes) != split.manifest_text) {
-      refuse_target(folder, "contains another data set", "give another place, or remove it");
+      refuse_target(folder, "this folder contains another data set",
+                    "give another place, or remove it");
     }
     target.manifests.push_back(manifest);
   }
@@ -258,10 +259,11 @@ class CopyMarker {
     }
     const FolderHold hold = hold_folder(folder, FileLock::Mode::exclusive, lock_, claim_file_);
     if (!hold.is_taken) {
-      refuse(fmt::format("{} is writing to this folder", in_use_by(hold.user, "another process")),
-             fmt::format("wait for it or give another folder{}", remedy_for(hold.user)));
+      refuse_target(
+          to_, fmt::format("{} is writing to this folder", in_use_by(hold.user, "another process")),
+          fmt::format("wait for it or give another folder{}", remedy_for(hold.user)));
     }
-    if (!lock_.is_still_at(marker)) return false;
+    if (!is_open_file_at(marker, lock_.fd())) return false;
     if (options.note && !hold.note.empty()) {
       options.note(fmt::format("{}: {}", folder.string(), hold.note));
     }
@@ -272,22 +274,21 @@ class CopyMarker {
     const UnfinishedMarker found =
         parse_unfinished_marker(store_->read_all(address_, kMostMarkerBytes));
     if (found.kind != kCopyKind) {
-      refuse(fmt::format("contains an unfinished {} ({})",
-                         found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
-             found.command.empty() ? "give another place"
-                                   : "give another place, or finish it with: " + found.command);
+      refuse_target(to_,
+                    fmt::format("this place contains an unfinished {} (it has the file {})",
+                                found.kind.empty() ? "data set" : found.kind, kUnfinishedMarker),
+                    found.command.empty()
+                        ? "give another place"
+                        : "give another place, or finish it with: " + found.command);
     }
-    if (found.plan != plan)
-      refuse("contains an unfinished copy of other data", "give another place");
+    if (found.plan != plan) {
+      refuse_target(to_, "this place contains an unfinished copy of other data",
+                    "give another place");
+    }
     if (!options.resume) {
-      refuse("contains an unfinished copy of the same data",
-             "continue with " + option_on("resume"));
+      refuse_target(to_, "this place contains an unfinished copy of the same data",
+                    "continue the copy with " + option_on("resume"));
     }
-  }
-
-  [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const {
-    throw Error(ErrorCode::invalid_argument, what,
-                {.path = to_.shown(), .subject = ErrorSubject::destination, .remedy = remedy});
   }
 
   const std::shared_ptr<ObjectStore> store_;
@@ -420,13 +421,12 @@ void refuse_same_place(const Place& from, const Place& to) {
     return place.shown().starts_with(folder.shown() + "/");
   };
   std::string what;
-  if (from.shown() == to.shown()) what = "is the source of the copy";
-  if (is_below(to, from)) what = fmt::format("is inside '{}'", from.shown());
-  if (is_below(from, to)) what = fmt::format("contains '{}', the source", from.shown());
-  if (what.empty()) return;
-  throw Error(
-      ErrorCode::invalid_argument, what,
-      {.path = to.shown(), .subject = ErrorSubject::destination, .remedy = "give another place"});
+  if (from.shown() == to.shown()) what = "the destination is also the source of the copy";
+  if (is_below(to, from))
+    what = fmt::format("the destination is inside the source '{}'", from.shown());
+  if (is_below(from, to))
+    what = fmt::format("the destination contains the source '{}'", from.shown());
+  if (!what.empty()) refuse_target(to, what, "give another place");
 }
 
 }  // namespace

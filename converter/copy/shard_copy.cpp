@@ -235,7 +235,7 @@ class Pieces {
 ObjectFacts facts_of(const StoredFile& file) {
   const std::optional<ObjectFacts> facts = file.store->find(file.place.address());
   if (!facts) {
-    throw Error(ErrorCode::not_found, "the manifest lists this shard, but it is not there",
+    throw Error(ErrorCode::not_found, "the manifest lists this shard, but the file does not exist",
                 {.path = file.place.shown(),
                  .subject = ErrorSubject::shard,
                  .remedy = "copy or convert the data set again"});

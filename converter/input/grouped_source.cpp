@@ -74,7 +74,7 @@ std::unique_ptr<Source> GroupedSource::open_first(const GroupSize& size) const {
       }
     }
   }
-  throw source_error(path_, ErrorCode::not_found, "none of its files has a sample");
+  throw source_error(path_, ErrorCode::not_found, "no file contains a sample");
 }
 
 void GroupedSource::take_over(std::unique_ptr<Source> first) {
@@ -167,10 +167,10 @@ void require_as_listed(std::span<const SourceFile> files) {
     std::error_code missing;
     const FileStamp stamp = stamp_of(listed.path, missing);
     if (!missing && stamp == FileStamp{listed.num_bytes, listed.modified_ns}) continue;
-    throw source_error(
-        listed.path, ErrorCode::not_found,
-        missing ? "was removed after it was listed"
-                : "was changed after it was listed, so the data set would mix old and new files");
+    throw source_error(listed.path, ErrorCode::not_found,
+                       missing ? "the file was removed after ffkit listed it"
+                               : "the file was changed after ffkit listed it, so the data set "
+                                 "would contain old and new files");
   }
 }
 

@@ -19,24 +19,28 @@ int scaled(int side, int from, int to) {
 
 ImageStorage as_they_are(StoreAs store, ExifUse exif) {
   if (store == StoreAs::jpeg || store == StoreAs::dct) return {.store = store, .exif = exif};
-  throw error_of(ErrorCode::invalid_argument, "store is '{}', expected jpeg or dct for this source",
+  throw error_of(ErrorCode::invalid_argument, "store is '{}'; expected jpeg or dct for this source",
                  to_string(store));
 }
 
 void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTable& table) {
   constexpr const char* kDct =
-      "dct: JPEGs in a code that is decoded about twice as fast and takes about 15 % more bytes; "
-      "the original files can be restored, byte by byte";
+      "'dct' stores JPEGs in the dct code, which ffkit decodes about twice as fast and which needs "
+      "about 15 % more bytes. The original files can be restored, byte by byte";
   const bool is_all = use == PictureUse::all;
   table.group("Pictures");
   if (is_all) {
     table
         .add("max-resolution", storage.max_resolution,
-             "Resizes pictures whose longer side has more than N pixels; others keep their bytes")
+             "Limit for the longer side of a picture, in pixels. If the longer side has more "
+             "pixels, the picture is resized to this limit. All other pictures keep their bytes. 0 "
+             "means no limit")
         .set_range_or_zero(1, kMaxSide);
     table
         .add("short-side", storage.short_side,
-             "Resizes pictures whose shorter side has more than N pixels; others keep their bytes")
+             "Limit for the shorter side of a picture, in pixels. If the shorter side has more "
+             "pixels, the picture is resized to this limit. All other pictures keep their bytes. 0 "
+             "means no limit")
         .set_range_or_zero(1, kMaxSide);
     table
         .add("jpeg-quality", storage.jpeg_quality,
@@ -44,34 +48,39 @@ void describe(ImageStorage& storage, PictureUse use, bool takes_exif, OptionTabl
         .set_range(1, 100);
     table.add_choice(
         "store", storage.store,
-        fmt::format(
-            "jpeg: pictures keep their bytes, or become JPEG when resized; {}; raw: pixels, "
-            "which are large and need no decoding; smart: {} of the pictures as pixels, "
-            "the others as JPEG",
-            kDct, option_name("raw_share")));
+        fmt::format("Form of the stored pictures. 'jpeg' stores the bytes of each picture, and "
+                    "stores resized pictures as JPEG. {}. 'raw' stores pixels, which are large and "
+                    "need no decoding. 'smart' stores the share {} of the pictures as pixels, and "
+                    "the other pictures as JPEG",
+                    kDct, option_name("raw_share")));
     table
         .add("raw-share", storage.raw_share,
-             fmt::format("With {}: the share of pictures stored as pixels, chosen with {}",
+             fmt::format("With {}, this share of the pictures is stored as pixels. {} determines "
+                         "which pictures",
                          option_set("store", "smart"), option_name("seed")))
         .set_range(0, 1);
     table.add("fix-odd", storage.fix_odd,
-              "Turns CMYK JPEGs, PNGs and everything else that is not a plain JPEG into RGB JPEGs; "
-              "DST/report.jsonl names them");
+              "Turns CMYK JPEGs, PNGs and everything else that is not a plain JPEG into RGB JPEGs. "
+              "DST/report.jsonl lists these pictures");
   } else if (use == PictureUse::store) {
-    table.add_choice("store", storage.store, {"jpeg", "dct"},
-                     fmt::format("jpeg: pictures keep their bytes; {}", kDct));
+    table.add_choice(
+        "store", storage.store, {"jpeg", "dct"},
+        fmt::format(
+            "Form of the stored pictures. 'jpeg' stores the bytes of the original files. {}",
+            kDct));
   }
   if (takes_exif || is_all) {
     table
-        .add_choice(
-            "exif", storage.exif, {"apply", "ignore"},
-            "ignore: pixels as they are in the file, like torchvision; apply: pictures that EXIF "
-            "data turn or mirror are stored upright, encoded again; DST/report.jsonl names them")
+        .add_choice("exif", storage.exif, {"apply", "ignore"},
+                    "Use of EXIF data that turn or mirror a picture. 'ignore' stores the pixels as "
+                    "they are in the file, like torchvision. 'apply' encodes such a picture again "
+                    "and stores the picture upright, and DST/report.jsonl lists the picture")
         .is_offered = takes_exif;
   }
   if (is_all) {
     table.add_choice("check-images", storage.check,
-                     "Check of each picture. header: its size and kind; decode: all of its pixels");
+                     "Check of each picture. 'header' checks the size and the kind of the picture. "
+                     "'decode' also decodes all pixels");
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/make_error.h"
 #include "format/content_kind.h"
+#include "input/source_error.h"
 #include "storage/addresses/place.h"
 
 namespace ffkit {
@@ -24,10 +25,10 @@ FileStamp stamp_of(const struct stat& status) {
 FileStamp stamp_of(const File& file) {
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) {
-    throw io_error_at(file.path(), "cannot be examined", errno);
+    throw io_error_at(file.path(), "the file cannot be examined", errno);
   }
   if (!S_ISREG(status.st_mode)) {
-    throw error_at(file.path(), ErrorCode::unsupported, "is not a regular file");
+    throw error_at(file.path(), ErrorCode::unsupported, "the path is not a regular file");
   }
   return stamp_of(status);
 }
@@ -38,8 +39,9 @@ FileStamp stamp_of(const PlacedObject& object) {
 
 // Half of it may be of before and half of it of after.
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
-  throw error_at(path, ErrorCode::not_found,
-                 "was changed after it was listed; convert it when no program writes to it");
+  throw error_at(
+      path, ErrorCode::not_found,
+      "the file was changed after ffkit listed it; convert the file when no program writes to it");
 }
 
 }  // namespace
@@ -135,8 +137,9 @@ std::string read_source_text(const std::filesystem::path& path, int64_t max_byte
   if (!Place(path).is_in_store()) return read_whole_text(path, max_bytes);
   const InputFile file(path);
   if (file.size() > max_bytes) {
-    throw error_at(file.path(), ErrorCode::unsupported, "has {} bytes, but may have at most {}",
-                   file.size(), max_bytes);
+    throw error_at(file.path(), ErrorCode::unsupported,
+                   "the object has {} bytes, more than the limit of {} bytes", file.size(),
+                   max_bytes);
   }
   std::string text(static_cast<size_t>(file.size()), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(text)));
@@ -166,15 +169,26 @@ std::string dangling_link(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   if (error == ELOOP) {
-    return fmt::format("is a link to '{}', which leads back to it; remove it", target);
+    return fmt::format("this link points to '{}', which leads back to the link; remove the link",
+                       target);
   }
-  return fmt::format("is a link to '{}', which is not there; restore it, or remove the link",
-                     target);
+  return fmt::format(
+      "this link points to '{}', which does not exist; restore this file or folder, or remove the "
+      "link",
+      target);
 }
 
 void refuse_dangling_link(const std::filesystem::path& path) {
   const std::string fault = dangling_link(path);
   if (!fault.empty()) throw error_at(path, ErrorCode::not_found, fault);
+}
+
+void require_source_folder(const std::filesystem::path& path) {
+  refuse_dangling_link(path);
+  if (is_folder_at(path)) return;
+  throw source_error(path, ErrorCode::not_found,
+                     exists_at(path) ? "this is a file; give the folder of the data set"
+                                     : "there is no such folder");
 }
 
 }  // namespace ffkit

@@ -90,5 +90,7 @@ std::string dangling_link(const std::filesystem::path& path);
 
 // Throws Error(not_found) with dangling_link() where it says something.
 void refuse_dangling_link(const std::filesystem::path& path);
+// The same, and for what is no folder.
+void require_source_folder(const std::filesystem::path& path);
 
 }  // namespace ffkit

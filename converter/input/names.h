@@ -22,8 +22,10 @@ void require_names(const char* option, const std::vector<std::string>& given,
     const bool is_known = std::ranges::find(allowed, *name) != std::ranges::end(allowed);
     if (is_known && std::find(given.begin(), name, *name) == name) continue;
     throw argument_error(
-        option, fmt::format("{}: '{}' {}; the known names are {}", option_name(option), *name,
-                            is_known ? "appears twice" : "is unknown", fmt::join(allowed, ", ")));
+        option, is_known ? fmt::format("{}: '{}' appears twice; give each name once",
+                                       option_name(option), *name)
+                         : fmt::format("{}: '{}' is unknown; the known names are {}",
+                                       option_name(option), *name, fmt::join(allowed, ", ")));
   }
 }
 

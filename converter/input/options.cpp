@@ -43,35 +43,43 @@ void describe(ConvertOptions& options, OptionTable& table) {
   table.group("Conversion");
   table
       .add("num-threads", options.num_threads,
-           "Number of threads; 0: one for each core. The output is the same for any number")
+           "Number of threads. 0 means one thread for each core. The output does not depend on "
+           "this number")
       .set_range(0, 1024);
-  table.add("shard-size", options.shard_bytes, "Size of a shard: 64M, 1G, ... (powers of 1024)")
+  table
+      .add("shard-size", options.shard_bytes,
+           "Size of a shard, such as 64M or 1G. The units are powers of 1024")
       .set_size()
       .set_range(1 << 20, 1LL << 40);
   table.add_choice("order", options.order, {"shuffle", "sequential"},
-                   "Order of the records. shuffle: training splits are shuffled with " +
-                       option_name("seed") + "; sequential: the order of the source");
-  table.add("seed", options.seed, "Seed of all random choices, 0 .. 2^64-1");
+                   "Order of the records. With 'shuffle', the records of training splits have a "
+                   "random order, which depends on " +
+                       option_name("seed") +
+                       ". With 'sequential', all splits have the order of the source");
+  table.add("seed", options.seed, "Seed of all random choices, a number from 0 to 2^64-1");
   table.add_choice("bad-samples", options.bad_samples, {"fail", "skip", "keep"},
-                   "If a sample cannot be read: fail: the conversion fails; skip: the sample (for "
-                   "texts the document) is left out; keep: its bytes are stored as they are. "
-                   "DST/report.jsonl names each one");
+                   "Action if a sample cannot be read. 'fail' ends the conversion with an error. "
+                   "'skip' leaves out the sample (in texts, the document). 'keep' stores the bytes "
+                   "of the sample as they are. DST/report.jsonl lists each bad sample");
   table
       .add("zstd", options.zstd_level,
-           "Compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off. JPEG "
-           "pictures do not shrink")
+           "Level of zstd that compresses each record. Level 1 is fast, level 22 gives the "
+           "smallest records, and levels from -7 to -1 are even faster than 1. 0 means no "
+           "compression. JPEG pictures do not become smaller")
       .set_range(-7, 22);
   table
-      .add("zstd-dictionary", options.zstd_dictionary_bytes,
-           "With " + option_name("zstd") +
-               ": trains a dictionary of this size on the first records of each split, which makes "
-               "small records smaller; usually 112K")
+      .add(
+          "zstd-dictionary", options.zstd_dictionary_bytes,
+          "With " + option_name("zstd") +
+              ", ffconvert makes a dictionary of this size from the first records of each split, "
+              "so that small records become smaller. The usual size is 112K. 0 means no dictionary")
       .set_size()
       .set_range_or_zero(256, kMaxDictionaryBytes);
   table.add_choice(
       "read", options.read,
-      "How archives are read. direct: each picture when its turn comes; gather: once from front to "
-      "back, through temporary files in DST, for slow disks; auto: measures which is faster");
+      "How ffconvert reads archives. 'direct' reads each picture when ffconvert converts the "
+      "picture. 'gather' reads each archive once from front to back and needs temporary files in "
+      "DST, which is useful for slow disks. 'auto' measures which way is faster");
   table
       .add_words(
           "part",
@@ -81,16 +89,16 @@ void describe(ConvertOptions& options, OptionTable& table) {
                        : fmt::format("{}/{}", options.part.index, options.part.count);
           },
           [&options](const std::string& text) { options.part = parse_part(text); },
-          "Makes only part i of n, for n machines; auto: i and n come from the Slurm array, srun, "
-          "mpirun or torchrun. 'ffconvert merge DST PART...' joins parts that have separate "
-          "folders; with auto, or if DST is an address, all parts have the same DST, and "
-          "'ffconvert merge DST' joins them")
+          "Makes only part i of n, so that n machines can share a conversion. With 'auto', i and n "
+          "come from the Slurm array, srun, mpirun or torchrun. If the parts have separate "
+          "folders, 'ffconvert merge DST PART...' joins the parts. If you give 'auto', or if DST "
+          "is an address, all parts have the same DST, and 'ffconvert merge DST' joins the parts")
       .set_type_name("i/n")
       .set_default("the whole");
   table.add("merge-when-complete", options.merge_when_complete,
             "With " + option_name("part") +
-                ": all parts have the same DST, and the part that ends last joins them; the result "
-                "is the same as on one machine");
+                ", all parts have the same DST, and the part that ends last joins all parts. The "
+                "result is the same as on one machine");
   table
       .add_words(
           "by-files",
@@ -98,33 +106,36 @@ void describe(ConvertOptions& options, OptionTable& table) {
             return options.by_files ? by_files_text(*options.by_files) : std::string();
           },
           [&options](const std::string& text) { options.by_files = parse_by_files(text); },
-          "For very many samples in many files: lists only the files, and converts them in groups "
-          "of N files; auto: in groups of about 128 MiB, or " +
+          "Lists only the files of the source, and converts the files in groups of N. This needs "
+          "less memory if there are very many samples, because only one group is in memory. With "
+          "'auto', a group has about 128 MiB, or the size of " +
               option_name("shard_size") +
-              " if that is less. Memory is needed for only one group. Files are shuffled, and "
-              "samples within a group. The first group determines the fields")
+              " if this size is smaller. ffconvert shuffles the files, and the samples within each "
+              "group. The first group determines the fields")
       .set_type_name("auto|N")
       .set_default("all samples are listed at once");
   table
       .add("only", options.only,
-           "Converts only the samples with these ids: a text file with one id per line; ids are "
-           "values of the field 'id'. Ids that no sample has are counted")
+           "Text file with one id on each line. ffconvert converts only the samples with these "
+           "ids, which are values of the field 'id', and counts the ids that no sample has")
       .set_default("all samples");
   table
-      .add(
-          "max-record", options.max_record_bytes,
-          "Refuses records longer than this; to read larger records, programs need the same option")
+      .add("max-record", options.max_record_bytes,
+           "Limit for the size of a record. ffconvert refuses a larger record. Programs that read "
+           "records of more than 256M also need this option")
       .set_size()
       .set_range(1, 1LL << 60);
+  table.add("license", options.attribution.license,
+            "License of the data, such as \"CC BY 4.0\". The manifest stores this text, and "
+            "'ffinspect info' shows the text");
   table.add(
-      "license", options.attribution.license,
-      "License of the data, stored in the manifest and shown by ffinspect info: \"CC BY 4.0\"");
-  table.add("data-source", options.attribution.source,
-            "Origin of the data, stored in the manifest: an address, a paper, a person");
-  table.add("note", options.attribution.note, "Further notes on the data, stored in the manifest");
+      "data-source", options.attribution.source,
+      "Origin of the data, such as an address, a paper or a person. The manifest stores this text");
+  table.add("note", options.attribution.note,
+            "Further notes on the data. The manifest stores this text");
   table.add("resume", options.resume,
-            "Continues an interrupted run of the same command; starts if DST is empty. "
-            "Without it, unfinished files in DST are removed first");
+            "Continues an interrupted run of the same command; starts a new run if DST is empty. "
+            "Without this option, ffconvert first removes unfinished files in DST");
 }
 
 void validate(const ConvertOptions& options) {
@@ -144,12 +155,13 @@ void validate(const ConvertOptions& options) {
         "by_files", fmt::format("a group has {} files, expected 1 or more", *options.by_files));
   }
   if (options.by_files && (!options.only.empty() || options.only_ids)) {
-    throw argument_error("by_files", fmt::format("{} and {} cannot be combined, because ids need a "
-                                                 "list of all samples; leave one of them out",
-                                                 option_name("by_files"), option_name("only")));
+    throw argument_error("by_files",
+                         fmt::format("{} and {} cannot be combined, because ffkit finds ids only "
+                                     "in a list of all samples; leave out one of these options",
+                                     option_name("by_files"), option_name("only")));
   }
   if (!options.only.empty() && options.only_ids) {
-    throw argument_error("only", "give the ids, or a file with them, not both");
+    throw argument_error("only", "give either ids or a file with ids, but not both");
   }
   if (options.zstd_dictionary_bytes != 0 && options.zstd_level == 0) {
     throw argument_error(

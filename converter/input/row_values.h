@@ -51,7 +51,7 @@ inline std::string_view row_text(std::span<const std::byte> bytes) {
 
 inline void require_utf8(std::span<const std::byte> bytes) {
   if (!simdjson::validate_utf8(row_text(bytes))) {
-    throw Error(ErrorCode::corrupt, "is not UTF-8 text");
+    throw Error(ErrorCode::corrupt, "the value is not UTF-8 text");
   }
 }
 

@@ -46,10 +46,10 @@ void set_copy(RecordBuilder& record, size_t field, std::span<const T> values,
 inline void require_sample_size(int64_t num_bytes, int64_t max_bytes,
                                 const ErrorContext& where = {}) {
   if (num_bytes <= max_bytes) return;
-  throw error_of(
-      ErrorCode::unsupported,
-      "has {} bytes, but a sample may have at most {}; remove it, or raise the limit with {}",
-      num_bytes, max_bytes, option_name("max_sample_bytes"))
+  throw error_of(ErrorCode::unsupported,
+                 "the sample has {} bytes, more than the limit of {} bytes; remove the sample, or "
+                 "raise the limit with {}",
+                 num_bytes, max_bytes, option_name("max_sample_bytes"))
       .within(where);
 }
 

@@ -29,6 +29,17 @@ inline Error source_io_error(const fs::path& path, const std::string& message, i
   return io_error_at(shown_place(path), message, errno_value).with_subject(ErrorSubject::source);
 }
 
+// What `list` returns, which lists `folder`.
+template <typename List>
+auto while_listing(const fs::path& folder, const List& list) {
+  try {
+    return list();
+  } catch (const fs::filesystem_error& error) {
+    throw source_io_error(error.path1().empty() ? folder : error.path1(), "cannot be listed",
+                          error.code().value());
+  }
+}
+
 // A sentence of Source::notes(): "<where>: <sentence>".
 template <typename... Args>
 void add_note(std::vector<std::string>& notes, const std::string& where,

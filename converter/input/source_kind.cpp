@@ -194,7 +194,7 @@ void KindConversion::check() {
   validate(images_, table_);
   if (images_.exif == ExifUse::apply && !kind_.takes_exif) {
     throw argument_error(
-        "exif", fmt::format("pictures of '{}' are stored as they are in their files; leave {} out",
+        "exif", fmt::format("this converter stores the pictures of '{}' unchanged; leave out {}",
                             kind_.name, option_name("exif")));
   }
   // Pictures that come as pixels may become JPEGs, but no source here has such.
@@ -208,22 +208,23 @@ void KindConversion::check() {
   }
   own_->check(table_);
   if (!own_->keeps_order()) return;
-  constexpr const char* kWhy = "its records refer to each other by number";
+  constexpr const char* kWhy = "the records of this source refer to each other by number";
   if (table_.is_given("order") && options_.order == Order::shuffle) {
-    throw argument_error("order", fmt::format("{}: {}; leave it out, since training shuffles them",
+    throw argument_error("order", fmt::format("{}: {}, so the order cannot change; leave out this "
+                                              "option, because training shuffles the records",
                                               option_set("order", "shuffle"), kWhy));
   }
   if (options_.bad_samples != BadSamples::fail) {
     throw argument_error(
         "bad_samples",
-        fmt::format("{}: {}, so none can be left out{}", option_name("bad_samples"), kWhy,
+        fmt::format("{}: {}, so no record can be left out{}", option_name("bad_samples"), kWhy,
                     table_.find("allow-partial") == nullptr
                         ? ""
                         : fmt::format("; see {}", option_name("allow_partial"))));
   }
   if (!options_.only.empty() || options_.only_ids) {
-    throw argument_error("only",
-                         fmt::format("{}: {}, so none can be left out", option_name("only"), kWhy));
+    throw argument_error(
+        "only", fmt::format("{}: {}, so no record can be left out", option_name("only"), kWhy));
   }
   options_.order = Order::sequential;
 }
@@ -248,9 +249,10 @@ std::unique_ptr<Source> KindConversion::open(const fs::path& path, const fs::pat
   }
   std::optional<FileListing> listing = own_->list_files(arguments);
   if (!listing) {
-    throw argument_error("by_files",
-                         fmt::format("'{}' cannot be converted by groups of files; leave {} out",
-                                     kind_.name, option_name("by_files")));
+    throw argument_error(
+        "by_files",
+        fmt::format("sources of the kind '{}' cannot be converted by groups of files; leave out {}",
+                    kind_.name, option_name("by_files")));
   }
   const auto open_group = [this, arguments](const GroupOfFiles& group) {
     SourceArguments of_group = arguments;

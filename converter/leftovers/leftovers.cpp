@@ -21,10 +21,6 @@
 namespace ffkit {
 namespace {
 
-std::string last_name(const std::string& address) {
-  return address.substr(address.rfind('/') + 1);
-}
-
 bool is_part_folder(const std::string& folder) {
   return last_name(folder).starts_with(kPartPrefix);
 }
@@ -67,9 +63,10 @@ class Search {
     LookedAt top = look_at(place_, nullptr);
     const Listing listing = store_->list(place_, /*recursive=*/false);
     if (top.objects.empty() && listing.folders.empty()) {
-      throw error_at(Place(place_).shown(), ErrorCode::not_found, "does not exist, or is empty")
+      throw error_at(Place(place_).shown(), ErrorCode::not_found,
+                     "the folder does not exist or is empty")
           .with_subject(ErrorSubject::dataset)
-          .with_remedy("give the folder of a data set, or of a split");
+          .with_remedy("give the folder of a data set or of a split");
     }
     add_files(top);
     folders_.push_back(top);

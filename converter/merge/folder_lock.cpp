@@ -21,8 +21,10 @@ void FolderLocks::add(const fs::path& folder, Use use,
   FileLock lock(open_descriptor(folder, O_RDONLY | O_DIRECTORY));
   if (!lock.is_open()) {
     throw Error(errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io,
-                "cannot be opened; give the folder of a data set, or join several with merge",
-                {.path = folder.string(), .errno_value = errno});
+                "the folder cannot be opened",
+                {.path = folder.string(),
+                 .errno_value = errno,
+                 .remedy = "give the folder of a data set, or join several data sets with merge"});
   }
   ClaimFile claim;
   const FolderHold hold = hold_folder(
@@ -36,10 +38,12 @@ void FolderLocks::add(const fs::path& folder, Use use,
       folder, ErrorCode::invalid_argument,
       use == Use::read
           ? fmt::format("{} is changing this folder; wait for it{}",
-                        in_use_by(hold.user, "another merge or append"), remedy_for(hold.user))
-          : fmt::format("{} is using this folder, which this command would change; wait for it{}",
-                        in_use_by(hold.user, "another merge, append or v1"),
-                        remedy_for(hold.user)));
+                        in_use_by(hold.user, "another 'ffconvert merge' or 'append'"),
+                        remedy_for(hold.user))
+          : fmt::format(
+                "{} is using this folder, and this command would change the folder; wait for it{}",
+                in_use_by(hold.user, "another 'ffconvert merge', 'append' or 'v1'"),
+                remedy_for(hold.user)));
 }
 
 }  // namespace ffkit

@@ -22,28 +22,18 @@
 namespace ffkit {
 
 void describe(MergeOptions& options, OptionTable& table) {
-  table.add_choice(
-      "transfer", options.transfer,
-      "How shards get into DST. link: hard links, or copies if links are impossible; move: removes "
-      "them from the sources when the result is safe on disk; copy: copies them");
+  table.add_choice("transfer", options.transfer,
+                   "How shards get into DST. 'link' makes hard links, or copies if links are "
+                   "impossible. 'move' removes the shards from the sources when the result is safe "
+                   "on disk. 'copy' copies the shards");
   table.add_choice("duplicates", options.duplicates,
-                   "If DST already has records that were made from the same bytes: fail: nothing "
-                   "is joined; keep: they are stored twice");
+                   "Action if DST already has records that were made from the same bytes. 'fail' "
+                   "joins nothing. 'keep' stores these records twice");
   table.add("duplicate-ids", options.duplicate_ids,
-            "Writes the ids of such records to this file, one on each line");
+            "Writes the ids of the records that DST already has to this file, one id on each line");
 }
 
 namespace {
-
-// Exceptions of other types have no place behind a public function.
-template <typename Action>
-auto with_errors_of_ours(const fs::path& destination, const Action& action) {
-  try {
-    return action();
-  } catch (...) {
-    throw current_error(destination);
-  }
-}
 
 void require_space_for_copies(const std::vector<PlannedSplit>& splits, const fs::path& destination,
                               const ShardMover& mover) {
@@ -162,10 +152,11 @@ ConvertSummary summarize(const std::vector<Manifest>& manifests,
 void require_folders(const fs::path& destination, const std::vector<fs::path>& sources) {
   const auto refuse = [](const fs::path& address, const char* remedy) {
     throw error_at(address, ErrorCode::unsupported,
-                   "data sets are joined by links on a disk, but a store has no links; {}", remedy);
+                   "ffkit joins data sets with links on a disk, but a store has no links; {}",
+                   remedy);
   };
   constexpr const char* kRead =
-      "read them as a chain, or join them in a folder and copy the result";
+      "read the data sets as a chain, or join the data sets in a folder and copy the result";
   if (const Place place(destination); place.is_in_store()) refuse(place.path(), kRead);
   for (const fs::path& source : sources) {
     if (const Place place(source); place.is_in_store()) refuse(place.path(), kRead);
@@ -175,7 +166,7 @@ void require_folders(const fs::path& destination, const std::vector<fs::path>& s
 void require_sources(const std::vector<fs::path>& sources) {
   if (sources.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "give at least one data set folder to take shards from");
+                "give at least one source, which is the folder of a data set");
   }
 }
 
@@ -247,8 +238,9 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
   add_sources(sources, options, locks, plan);
   const std::vector<PlannedSplit> splits = plan.splits();
   if (splits.empty()) {
-    throw error_at(destination, ErrorCode::invalid_argument,
-                   "already contains all shards of the sources");
+    throw error_at(
+        destination, ErrorCode::invalid_argument,
+        "the destination already contains all shards of the sources, so there is nothing to merge");
   }
 
   std::vector<Manifest> manifests;
@@ -285,17 +277,17 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
 }  // namespace
 
 bool holds_parts(const fs::path& destination) {
-  return with_errors_of_ours(destination, [&] { return has_parts(destination); });
+  return with_errors_of(destination, [&] { return has_parts(destination); });
 }
 
 ConvertSummary merge_datasets(const fs::path& destination, const std::vector<fs::path>& sources,
                               const MergeOptions& options) {
-  return with_errors_of_ours(destination, [&] { return merge(destination, sources, options); });
+  return with_errors_of(destination, [&] { return merge(destination, sources, options); });
 }
 
 ConvertSummary append_datasets(const fs::path& destination, const std::vector<fs::path>& sources,
                                const MergeOptions& options) {
-  return with_errors_of_ours(destination, [&] { return append(destination, sources, options); });
+  return with_errors_of(destination, [&] { return append(destination, sources, options); });
 }
 
 }  // namespace ffkit

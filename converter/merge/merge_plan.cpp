@@ -182,12 +182,13 @@ void require_apart(const SplitContents& added, const SplitContents& known,
   const std::string other = name_of(theirs, first->known->record);
   refuse_source(
       added.folder,
-      fmt::format("{} of its {} records {} already in {}, made from the same {}: the first is {} "
-                  "here and {} there; remove them from this data set ({} writes their ids to a "
-                  "file for 'remove'), or keep them twice with {}",
-                  twins.size(), added.num_records, twins.size() == 1 ? "is" : "are", known.name,
-                  added.has_files ? "files" : "values", name_of(mine, first->added->record), other,
-                  option_name("duplicate_ids"), option_set("duplicates", "keep")));
+      fmt::format(
+          "{} of its {} records {} already in {}, because they were made from the same {} (for "
+          "example {} here and {} there); remove these records from this data set ({} writes their "
+          "ids to a file for 'ffconvert remove'), or give {} to keep them twice",
+          twins.size(), added.num_records, twins.size() == 1 ? "is" : "are", known.name,
+          added.has_files ? "files" : "values", name_of(mine, first->added->record), other,
+          option_name("duplicate_ids"), option_set("duplicates", "keep")));
 }
 
 }  // namespace
@@ -304,7 +305,9 @@ std::vector<PlannedSplit> MergePlan::splits() const {
 
 void MergePlan::require_new(const fs::path& folder) {
   if (!folders_.insert(fs::canonical(folder)).second) {
-    refuse_source(folder, "is given twice; its records would be in the result twice");
+    refuse_source(folder,
+                  "the folder is given twice, so its records would be in the result twice; give "
+                  "the folder once");
   }
 }
 
@@ -317,8 +320,8 @@ void MergePlan::require_same_classes(const Manifest& manifest, const fs::path& f
     return;
   }
   if (const std::string other = class_difference(manifest, classes_from_); !other.empty()) {
-    refuse_source(folder,
-                  fmt::format("has other classes than {}: {}", classes_folder_.string(), other));
+    refuse_source(folder, fmt::format("this data set and {} have different classes: {}",
+                                      classes_folder_.string(), other));
   }
 }
 

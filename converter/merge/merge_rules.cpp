@@ -22,11 +22,12 @@ using Names = std::vector<std::string>;
 
 std::string names_difference(const Names& mine, const Names& theirs, const char* what) {
   if (mine.size() != theirs.size()) {
-    return fmt::format("{} {} in one and {} in the other", mine.size(), what, theirs.size());
+    return fmt::format("there are {} {} here and {} there", mine.size(), what, theirs.size());
   }
   const auto [a, b] = std::ranges::mismatch(mine, theirs);
   if (a == mine.end()) return "";
-  return fmt::format("the {} differ at number {}: '{}' and '{}'", what, a - mine.begin(), *a, *b);
+  return fmt::format("number {1} of the {0} is '{2}' here and '{3}' there", what, a - mine.begin(),
+                     *a, *b);
 }
 
 Names as_texts(const std::vector<ClassId>& ids) {
@@ -68,11 +69,13 @@ PartRange part_range(const SourceShards& part) {
   const auto found = part.manifest.options.find(kPart);
   if (found == part.manifest.options.end()) {
     refuse_source(part.folder,
-                  "is no part of a conversion, but others are; merge those first, then the result");
+                  "this data set is not a part of a conversion, but other given data sets are "
+                  "parts; merge the parts first, and then merge the result with this data set");
   }
   const std::optional<PartRange> range = parse_part_range(found->second);
   if (!range) {
-    refuse_source(part.folder, fmt::format("has no valid list of shards: '{}'", found->second));
+    refuse_source(part.folder,
+                  fmt::format("the part has no valid list of shards: '{}'", found->second));
   }
   return *range;
 }
@@ -83,10 +86,6 @@ void erase_part(std::map<std::string, std::string>& options) {
   }
 }
 
-std::string option_of(const SourceShards& part, const std::string& key) {
-  return option_in(part.manifest, key);
-}
-
 // What an option is in one part and in the other, for the first that differs; empty when none does.
 std::string option_difference(const SourceShards& part, const SourceShards& first) {
   auto options = part.manifest.options;
@@ -95,10 +94,10 @@ std::string option_difference(const SourceShards& part, const SourceShards& firs
   erase_part(others);
   options.merge(std::map(others));
   for (const auto& [key, unused] : options) {
-    const std::string mine = option_of(part, key);
-    const std::string theirs = option_of(first, key);
+    const std::string mine = option_in(part.manifest, key);
+    const std::string theirs = option_in(first.manifest, key);
     if (mine == theirs) continue;
-    return fmt::format("the option {} is '{}' in one and '{}' in the other", key, mine, theirs);
+    return fmt::format("option '{}' is '{}' here and '{}' there", key, mine, theirs);
   }
   return {};
 }
@@ -108,20 +107,23 @@ void require_same_conversion(const SourceShards& part, const SourceShards& first
   const std::string other = first.folder.string();
   if (const std::string difference = option_difference(part, first); !difference.empty()) {
     refuse_source(part.folder,
-                  fmt::format("was converted with other options than {}: {}", other, difference));
+                  fmt::format("this data set and {} were converted with different options: {}",
+                              other, difference));
   }
   if (part.manifest.created_by != first.manifest.created_by) {
-    refuse_source(part.folder,
-                  fmt::format("was made by '{}', but {} by '{}'; use one program for all parts",
-                              part.manifest.created_by, other, first.manifest.created_by));
+    refuse_source(
+        part.folder,
+        fmt::format(
+            "this part was made by '{}', but {} was made by '{}'; use one program for all parts",
+            part.manifest.created_by, other, first.manifest.created_by));
   }
-  const std::string plan = option_of(part, kPartPlan);
-  if (plan.empty() || plan != option_of(first, kPartPlan) ||
+  const std::string plan = option_in(part.manifest, kPartPlan);
+  if (plan.empty() || plan != option_in(first.manifest, kPartPlan) ||
       part_range(part).num_shards != part_range(first).num_shards) {
     refuse_source(
         part.folder,
-        fmt::format("was converted from another source than {}, with other samples, sizes or "
-                    "labels; make one of them again, from the same data",
+        fmt::format("the source of this data set has other samples, sizes or labels than the "
+                    "source of {}; convert one of the two data sets again, from the same source",
                     other));
   }
 }
@@ -131,12 +133,14 @@ void require_same_conversion(const SourceShards& part, const SourceShards& first
 void require_same_bad_samples(const std::vector<SourceShards>& parts) {
   const SourceShards* lenient = nullptr;
   for (const SourceShards& part : parts) {
-    const std::string bad_samples = option_of(part, kPartBadSamples);
+    const std::string bad_samples = option_in(part.manifest, kPartBadSamples);
     if (bad_samples.empty() || bad_samples == "fail") continue;
     if (lenient == nullptr) lenient = &part;
-    if (const std::string other = option_of(*lenient, kPartBadSamples); other != bad_samples) {
+    if (const std::string other = option_in(lenient->manifest, kPartBadSamples);
+        other != bad_samples) {
       refuse_source(part.folder,
-                    fmt::format("was converted with {}, but {} with {}; make one of them again",
+                    fmt::format("this data set was converted with {}, but {} was converted with "
+                                "{}; convert one of the two data sets again",
                                 option_set("bad_samples", bad_samples), lenient->folder.string(),
                                 option_set("bad_samples", other)));
     }
@@ -149,9 +153,9 @@ void refuse_source(const fs::path& path, const std::string& message) {
   throw error_at(path, ErrorCode::invalid_argument, message);
 }
 
-std::string option_in(const Manifest& manifest, const std::string& key) {
+std::string option_in(const Manifest& manifest, const std::string& key, const char* otherwise) {
   const auto found = manifest.options.find(key);
-  return found == manifest.options.end() ? "" : found->second;
+  return found == manifest.options.end() ? otherwise : found->second;
 }
 
 std::string class_difference(const Manifest& mine, const Manifest& theirs) {
@@ -168,17 +172,17 @@ std::vector<std::string> splits_to_join(const fs::path& folder) {
     throw error_at(folder, ErrorCode::not_found, "there is no such folder; give a data set folder");
   }
   if (fs::exists(folder / kManifestFile))
-    refuse_source(folder, "is one split; give the folder of its data set");
+    refuse_source(folder, "the folder is one split of a data set; give the folder of the data set");
   std::vector<std::string> splits = list_splits(folder);
   if (splits.empty()) {
     throw error_at(folder, ErrorCode::not_found,
-                   "is not a data set: none of its folders has a manifest.json");
+                   "this is not a data set: none of its folders has a manifest.json");
   }
   for (const std::string& split : splits) {
     if (!fs::exists(folder / split / kManifestFile)) {
       refuse_source(folder,
-                    fmt::format("split '{}' has FFRecord v1 files, which cannot be joined; convert "
-                                "them with 'ffconvert v1' first",
+                    fmt::format("split '{}' has FFRecord v1 files, and ffconvert cannot join such "
+                                "files; convert the files with 'ffconvert v1' first",
                                 split));
     }
   }
@@ -206,15 +210,11 @@ void require_same_meaning(const PlannedSplit& split, const Manifest& manifest,
     return;
   }
   for (const char* key : rule->options) {
-    const auto value = [key](const Manifest& of) {
-      const auto found = of.options.find(key);
-      return found == of.options.end() ? std::string("unknown") : found->second;
-    };
-    const std::string mine = value(manifest);
-    const std::string theirs = value(split.manifest);
+    const std::string mine = option_in(manifest, key, "unknown");
+    const std::string theirs = option_in(split.manifest, key, "unknown");
     if (mine == theirs) continue;
-    refuse_source(folder, fmt::format("the {} of split '{}' differ: {} is {} in one and {} in "
-                                      "the other; convert one of them again",
+    refuse_source(folder, fmt::format("the {} of split '{}' differ: {} is {} here and {} there; "
+                                      "convert one of the two data sets again",
                                       rule->what, split.name, key, mine, theirs));
   }
 }
@@ -239,8 +239,8 @@ void require_new_records(PlannedSplit& split, const Manifest& manifest, const fs
     const int64_t num_shared = num_shared_shards(other, manifest.shards);
     if (num_shared > 0) {
       refuse_source(folder,
-                    fmt::format("{} of its {} shards of split '{}' are also in {}: their records "
-                                "would be in the result twice",
+                    fmt::format("{} of its {} shards of split '{}' are also in {}, so their "
+                                "records would be in the result twice; give every shard only once",
                                 num_shared, manifest.shards.size(), split.name, name));
     }
   };
@@ -260,11 +260,10 @@ void require_kept_references(const PlannedSplit& split) {
   const bool is_joined = !split.is_new || split.sources.size() > 1;
   if (is_joined && std::ranges::any_of(split.sources, has(kReferences)) &&
       !(split.is_new && std::ranges::all_of(split.sources, has(kPart)))) {
-    refuse_source(
-        split.sources.back().folder,
-        fmt::format("the records of split '{}' refer to each other by number, and a merge would "
-                    "change the numbers: only the parts of one conversion can be joined",
-                    split.name));
+    refuse_source(split.sources.back().folder,
+                  fmt::format("the records of split '{}' refer to each other by number, and a "
+                              "merge would change the numbers; merge only parts of one conversion",
+                              split.name));
   }
 }
 
@@ -273,7 +272,8 @@ void join_parts(PlannedSplit& split) {
     const auto found = std::ranges::find_if(split.sources, is_part);
     if (found == split.sources.end() && !split.manifest.options.contains(kPart)) return;
     refuse_source(found == split.sources.end() ? fs::path(split.name) : found->folder,
-                  "is a part of a conversion; join all parts with merge, then append the result");
+                  "the data set is one part of a conversion; join all parts with 'ffconvert "
+                  "merge', and then append the result");
   }
   if (std::ranges::none_of(split.sources, is_part)) return;
   std::ranges::sort(split.sources, {},

@@ -13,8 +13,8 @@
 namespace ffkit {
 
 [[noreturn]] void refuse_source(const std::filesystem::path& path, const std::string& message);
-// The manifest's option `key`; empty where it has none.
-std::string option_in(const Manifest& manifest, const std::string& key);
+// The manifest's option `key`; `otherwise` where it has none.
+std::string option_in(const Manifest& manifest, const std::string& key, const char* otherwise = "");
 
 // What is not the same in the classes of both; empty where nothing is.
 std::string class_difference(const Manifest& mine, const Manifest& theirs);

@@ -35,7 +35,7 @@ ShardMover::~ShardMover() {
 void ShardMover::make_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::create_directory(folder, error)) made_.push_back(folder);
-  require_done(error, folder, "cannot create the folder");
+  require_done(error, folder, "the folder cannot be created");
 }
 
 void ShardMover::bring(const fs::path& from, const fs::path& to) {

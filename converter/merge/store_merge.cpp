@@ -24,23 +24,25 @@ namespace {
 void require_finished(const std::vector<PartThere>& parts, const fs::path& data_set) {
   if (parts.empty()) {
     throw error_at(data_set, ErrorCode::not_found,
-                   "contains no parts of a conversion; make them with {}", option_name("part"));
+                   "this place contains no parts of a conversion; make the parts with {}",
+                   option_name("part"));
   }
   for (const PartThere& part : parts) {
     if (part.is_finished) continue;
-    throw error_at(part.folder, ErrorCode::invalid_argument,
-                   "this part of the conversion has not finished; {}",
-                   part.command.empty()
-                       ? "wait for it, or start it again with " + option_on("resume")
-                       : "wait for it, or finish it with: " + part.command);
+    throw error_at(
+        part.folder, ErrorCode::invalid_argument,
+        "this part of the conversion has not finished; {}",
+        part.command.empty()
+            ? "wait until the part is finished, or start it again with " + option_on("resume")
+            : "wait until the part is finished, or finish it with: " + part.command);
   }
   const int64_t count = num_parts(data_set);
   for (int64_t index = 1; index <= count; ++index) {
     const fs::path folder = folder_of_part(data_set, {.index = index, .count = count});
     if (std::ranges::find(parts, folder, &PartThere::folder) != parts.end()) continue;
     throw error_at(data_set, ErrorCode::invalid_argument,
-                   "only {} of {} parts exist; make the missing parts, first {}", parts.size(),
-                   count, option_set("part", fmt::format("{}/{}", index, count)));
+                   "only {} of {} parts exist; make the missing parts, and begin with {}",
+                   parts.size(), count, option_set("part", fmt::format("{}/{}", index, count)));
   }
 }
 

@@ -34,12 +34,13 @@ Error folder_is_used(const fs::path& folder, Destination::Kind kind) {
     return error_at(folder, ErrorCode::invalid_argument, message);
   };
   if (kind == Destination::Kind::split && is_split_folder(folder)) {
-    return error("already contains a split; remove it or give another name or folder");
+    return error(
+        "the folder already contains a split; remove the split, or give another name or folder");
   }
   const std::vector<std::string> splits = list_splits(folder);
   return error(splits.empty() ? "the folder is not empty; give a new or an empty folder"
-                              : fmt::format("already contains a data set (split '{}'); remove it "
-                                            "or give another folder",
+                              : fmt::format("the folder already contains a data set (split '{}'); "
+                                            "remove the data set or give another folder",
                                             splits.front()));
 }
 
@@ -55,23 +56,25 @@ std::string Destination::text_of_marker(const std::string& plan) const {
 bool Destination::judge_found(const std::string& foreign, bool holds_work) const {
   if (!foreign.empty()) {
     refuse(
-        fmt::format("contains an unfinished conversion and other files, such as '{}'; "
-                    "move them away or give another folder",
+        fmt::format("the folder contains an unfinished conversion and other files, such as '{}'; "
+                    "move the other files away or give another folder",
                     foreign));
   }
   if (claim_.unfinished == Unfinished::go_on && is_quickly_made(found_)) {
     refuse(
-        fmt::format("has an unfinished result of 'ffconvert {}', not of this conversion; run "
-                    "without {} to start over",
+        fmt::format("the folder contains an unfinished result of 'ffconvert {}', not of this "
+                    "conversion; run the command without {} to start again",
                     found_.kind, option_on("resume")));
   }
   // Cannot be continued.
   const bool is_of_split = claim_.kind == Kind::split && found_.kind == to_string(Kind::split);
   if (claim_.kind != Kind::conversion && !is_quickly_made(found_) && !is_of_split && holds_work) {
-    refuse(fmt::format("contains an unfinished conversion; {}, remove it, or give another folder",
-                       found_.command.empty()
-                           ? "finish it with the program that started it and " + option_on("resume")
-                           : "finish it with: " + found_.command));
+    refuse(fmt::format(
+        "the folder contains an unfinished conversion; {}, or remove the folder, or "
+        "give another folder",
+        found_.command.empty()
+            ? "finish the conversion with the program that started it and " + option_on("resume")
+            : "finish the conversion with: " + found_.command));
   }
   return !found_unfinished_ || claim_.unfinished != Unfinished::go_on;
 }

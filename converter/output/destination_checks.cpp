@@ -41,7 +41,7 @@ void refuse_destination_inside(const std::vector<fs::path>& roots, const fs::pat
   for (const fs::path& root : roots) {
     if (is_inside(canonical, comparable(root))) {
       throw error_at(destination, ErrorCode::invalid_argument,
-                     "is inside '{}', which is being converted; give a folder outside",
+                     "the destination is inside the source '{}'; give a folder outside the source",
                      root.string());
     }
   }
@@ -73,7 +73,7 @@ Error current_error(const fs::path& place) {
     return error;
   } catch (const fs::filesystem_error& error) {
     return {ErrorCode::io,
-            "cannot be examined or changed",
+            "the path cannot be examined or changed",
             {.path = (error.path1().empty() ? place : error.path1()).string(),
              .errno_value = error.code().value()}};
   } catch (const std::system_error& error) {
@@ -100,7 +100,7 @@ Error after_removal(const Error& error) {
   if (remedy.empty()) return error;
   const bool is_too_large = error.context().errno_value == EFBIG;
   return error.with_remedy(fmt::format(
-      "the files written so far were removed: {} or give {}", remedy,
+      "{} or give {}, then start again, because ffkit removed the files written so far", remedy,
       is_too_large ? "a smaller " + option_name("shard_size") : std::string("another folder")));
 }
 

@@ -27,6 +27,16 @@ void require_free_space(int64_t num_bytes, const std::filesystem::path& folder);
 // the exception names no path of its own.
 Error current_error(const std::filesystem::path& place);
 
+// Calls `action` and returns what it returns; its exceptions as current_error() has them.
+template <typename Action>
+auto with_errors_of(const std::filesystem::path& place, const Action& action) {
+  try {
+    return action();
+  } catch (...) {
+    throw current_error(place);
+  }
+}
+
 // `error` of a call that has removed what it wrote, with a remedy where there is one.
 Error after_removal(const Error& error);
 

@@ -96,8 +96,8 @@ class DestinationFolder : public Destination {
       }
     } catch (const fs::filesystem_error& error) {
       give_back();
-      throw io_error_at(error.path1().empty() ? folder_ : error.path1(), "cannot be prepared",
-                        error.code().value());
+      throw io_error_at(error.path1().empty() ? folder_ : error.path1(),
+                        "the folder cannot be prepared", error.code().value());
     } catch (...) {
       give_back();
       throw;
@@ -212,7 +212,7 @@ class DestinationFolder : public Destination {
       made_marker_ = marker_.is_open();
       if (!made_marker_ && errno == EEXIST) return false;
     }
-    if (!marker_.is_open()) throw io_error_at(marker, "cannot be created", errno);
+    if (!marker_.is_open()) throw io_error_at(marker, "the file cannot be created", errno);
     FolderHold hold;
     try {
       hold = hold_folder(folder_, FileLock::Mode::exclusive, marker_, claim_file_);
@@ -227,7 +227,7 @@ class DestinationFolder : public Destination {
     }
     lock_note_ = std::move(hold.note);
     // Whoever held the lock before may have finished and removed the file that we locked.
-    if (!marker_.is_still_at(marker)) return false;
+    if (!is_open_file_at(marker, marker_.fd())) return false;
     // A data set was finished, or another program put something here, in the moment before the
     // marker was made.
     if (!made_marker_ || list().is_empty()) return true;
@@ -273,16 +273,16 @@ class DestinationFolder : public Destination {
     // A disk that fails, rather than one that knows no renames.
     constexpr std::array kFaults = {EIO, ENOSPC, EDQUOT, EROFS, ESTALE, ETIMEDOUT, ENOMEM};
     if (std::ranges::find(kFaults, error) != kFaults.end()) {
-      throw io_error_at(before, "cannot be renamed", error);
+      throw io_error_at(before, "the file cannot be renamed", error);
     }
     throw Error(
         ErrorCode::unsupported,
         fmt::format(
-            "the file system cannot rename {}, but ffkit renames them when they are complete",
+            "the file system cannot rename {0}, but ffkit renames {0} when they are complete",
             is_of_folders ? "folders" : "files"),
         {.path = folder_.string(),
          .errno_value = error,
-         .remedy = "give a folder on another disk and copy the result"});
+         .remedy = "give a folder on another disk, then copy the result"});
   }
 
   // After a claim that failed: nothing but what it has made itself goes.
@@ -354,7 +354,8 @@ void require_usable_folder(const fs::path& folder, Destination::Kind kind) {
   refuse_dangling_destination(folder);
   if (!fs::exists(folder)) return;
   if (!fs::is_directory(folder)) {
-    throw error_at(folder, ErrorCode::invalid_argument, "exists and is not a folder");
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "the path exists, but it is not a folder; give another path");
   }
   if (holds_marker(folder) || holds_nothing(folder)) return;
   throw folder_is_used(folder, kind);

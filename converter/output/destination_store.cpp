@@ -218,14 +218,11 @@ void require_usable_address(const fs::path& address, Destination::Kind kind,
   const fs::path folder = without_slash(address);
   const std::shared_ptr<ObjectStore> store = store_of(folder.native());
   Listing there = store->list(folder.native(), /*recursive=*/false);
-  const auto name_of = [](const ListedObject& object) {
-    return object.address.substr(object.address.find_last_of('/') + 1);
-  };
   const auto is_marker = [&](const ListedObject& object) {
-    return name_of(object) == kUnfinishedMarker;
+    return last_name(object.address) == kUnfinishedMarker;
   };
   const auto is_claim = [&](const ListedObject& object) {
-    return StoreClaim::is_claim(name_of(object));
+    return StoreClaim::is_claim(last_name(object.address));
   };
   const bool has_marker = std::ranges::any_of(there.objects, is_marker);
   if (!has_marker) {

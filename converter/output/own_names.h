@@ -21,6 +21,10 @@ inline constexpr const char* kGatheredFile = "gathered.tmp";
 // How the folders of parts begin: ".part-2-of-4".
 inline constexpr const char* kPartPrefix = ".part-";
 
+// Of an address: what stands behind its last slash.
+inline std::string last_name(const std::string& address) {
+  return address.substr(address.rfind('/') + 1);
+}
 // "shard-00012.ffr", "shard-000003-00012-0123456789abcdef.ffr".
 bool is_shard_name(std::string_view name);
 // 12 for "shard-00012.ffr"; nothing for other names, those of tasks among them.

@@ -35,7 +35,7 @@ SplitWriter::SplitWriter(const Source& source, const SplitPlan& plan, fs::path f
   }
   std::error_code error;
   fs::create_directory(folder_, error);
-  require_done(error, folder_, "cannot create the folder");
+  require_done(error, folder_, "the folder cannot be created");
 }
 
 SplitWriter::~SplitWriter() {
@@ -64,8 +64,9 @@ bool SplitWriter::take_over(int64_t shard) {
   if (facts.uuid != plan_.uuid(shard)) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("belongs to another conversion; give the options it was started with, or {}",
-                    start_over),
+        fmt::format(
+            "this file belongs to another conversion; give the options of that conversion, or {}",
+            start_over),
         place);
   }
   finished_[shard] = {facts, path.filename().string()};

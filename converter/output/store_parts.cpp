@@ -26,10 +26,6 @@ constexpr std::string_view kInParts = " in ";
 constexpr std::string_view kUploadPrefix = ".ffkit-upload-";  // storage/stores/file_store.cpp
 constexpr std::string_view kUnseenPrefix = ".ffkit-upload-look-";
 
-std::string_view name_behind_slash(const std::string& address) {
-  return std::string_view(address).substr(address.find_last_of('/') + 1);
-}
-
 // Nothing where the folder has no marker.
 std::optional<UnfinishedMarker> marker_of(const fs::path& folder) {
   try {
@@ -98,21 +94,20 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
                    "it or give another folder");
   }
   const auto is_part = [](const std::string& folder) {
-    return name_behind_slash(folder).starts_with(kPartPrefix);
+    return last_name(folder).starts_with(kPartPrefix);
   };
-  const bool has_nothing_else =
-      std::ranges::all_of(there.folders, is_part) &&
-      std::ranges::all_of(there.objects, [](const ListedObject& object) {
-        return StoreClaim::is_claim(std::string(name_behind_slash(object.address)));
-      });
+  const bool has_nothing_else = std::ranges::all_of(there.folders, is_part) &&
+                                std::ranges::all_of(there.objects, [](const ListedObject& object) {
+                                  return StoreClaim::is_claim(last_name(object.address));
+                                });
   if (has_nothing_else) return;
   const std::vector<std::string> splits = list_splits(data_set);
   // Parts whose marker somebody has removed.
   if (splits.empty() && std::ranges::any_of(there.folders, is_part)) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
                  splits.empty() ? "the folder is not empty; give a new or an empty folder"
-                                : fmt::format("already contains a data set (split '{}'); remove it "
-                                              "or give another folder",
+                                : fmt::format("the folder already contains a data set (split "
+                                              "'{}'); remove the data set or give another folder",
                                               splits.front()));
 }
 
@@ -125,9 +120,9 @@ void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::s
   const UnfinishedMarker found = read_unfinished_marker(data_set);
   if (found.kind == marker.kind && found.plan == marker.plan) return;
   throw error_at(data_set, ErrorCode::invalid_argument,
-                 "contains parts of another conversion: the source, an option, the number of "
-                 "parts or the version of ffkit differs; give the values of the other parts, or "
-                 "another folder");
+                 "the folder contains parts of another conversion, because the source, an option, "
+                 "the number of parts or the version of ffkit differs; give the same values as for "
+                 "the other parts, or give another folder");
 }
 
 bool has_parts(const fs::path& data_set) {
@@ -159,13 +154,14 @@ fs::path place_of_part(const fs::path& destination, const ConvertOptions& option
   throw argument_error(
       "part",
       fmt::format(
-          "{} contains parts of a conversion, such as {}, {}; give the number of the part "
-          "({}), or another folder",
+          "{} contains parts of a conversion, such as {}, {}; give the number of the part ({}), or "
+          "give another folder",
           destination.string(), folder,
           part.found_by.empty()
               ? std::string("but this command would make the whole data set")
-              : fmt::format("but {} says process 1 of 1, which would make the whole data set",
-                            part.found_by),
+              : fmt::format(
+                    "but {} says process 1 of 1, so this command would make the whole data set",
+                    part.found_by),
           option_set("part", "i/" + folder.substr(folder.rfind('-') + 1))));
 }
 
@@ -185,8 +181,8 @@ int64_t num_parts(const fs::path& data_set) {
   for (const std::string& folder : folders) {
     if (count_of(folder) == count) continue;
     throw error_at(data_set, ErrorCode::invalid_argument,
-                   "contains parts of different conversions, such as {} and {}; remove the parts "
-                   "of the wrong one",
+                   "the folder contains parts of different conversions, such as {} and {}; remove "
+                   "the parts of the wrong conversion",
                    folders.front(), folder);
   }
   return count;

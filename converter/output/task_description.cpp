@@ -35,7 +35,7 @@ TaskDescription description_in(const Json& json) {
   } else {
     if (const int version = json.at("ffkit_task").get<int>(); version != kDescriptionVersion) {
       refuse_description(
-          fmt::format("it has version {}, but this program needs version {}; use the same "
+          fmt::format("the result has version {}, but this program needs version {}; use the same "
                       "ffkit on all machines",
                       version, kDescriptionVersion));
     }
@@ -106,9 +106,10 @@ void require_shards(const fs::path& folder, std::span<const ManifestShard> shard
     if (are_there({&shard, 1}, files)) continue;
     const auto found = files.find(shard.file);
     throw error_at(folder / shard.file, ErrorCode::corrupt, "{}; {}",
-                   found == files.end() ? fmt::format("does not exist, but is in {}", told.who)
-                                        : fmt::format("has {} bytes, but {} bytes in {}",
-                                                      found->second, shard.file_bytes, told.who),
+                   found == files.end()
+                       ? fmt::format("the shard does not exist, but {} lists it", told.who)
+                       : fmt::format("the shard has {} bytes, but {} bytes are listed in {}",
+                                     found->second, shard.file_bytes, told.who),
                    told.remedy)
         .with_subject(told.subject);
   }
@@ -126,8 +127,8 @@ std::string plan_of_job(std::string_view job) {
 void require_job(const fs::path& folder, const std::string& job) {
   if (read_unfinished_marker(folder).plan == plan_of_job(job)) return;
   throw error_at(folder, ErrorCode::invalid_argument,
-                 "is no longer written by the job {}: that job was finished or given up, or "
-                 "another job has started to write this split",
+                 "the job {} no longer writes this split, because the job has ended or another job "
+                 "has started to write the split",
                  job)
       .with_subject(ErrorSubject::destination);
 }

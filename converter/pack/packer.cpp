@@ -157,9 +157,10 @@ class Packer {
     encoded.problems.clear();
     encoded.error =
         Error(ErrorCode::unsupported,
-              fmt::format("its record would have {} bytes, more than the limit of {}; raise the "
-                          "limit with {}, here and in all programs that read the data set",
-                          num_bytes, options_.max_record_bytes, option_name("max_record")),
+              fmt::format(
+                  "the record of this sample would have {} bytes, more than the limit of {} bytes; "
+                  "raise the limit with {}, here and in all programs that read the data set",
+                  num_bytes, options_.max_record_bytes, option_name("max_record")),
               {.path = source_.describe(split_, sample), .subject = ErrorSubject::sample});
   }
 

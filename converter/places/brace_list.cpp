@@ -36,7 +36,7 @@ std::vector<std::string> names_in(std::string_view list) {
     const auto first = whole_number(from);
     const auto last = whole_number(to);
     if (!first || !last) refuse_list(list, "is not a range of numbers");
-    if (*last < *first) refuse_list(list, "counts backwards");
+    if (*last < *first) refuse_list(list, "has a first number that is larger than the last number");
     if (*last - *first >= static_cast<int64_t>(kMostNames)) refuse_list(list, "has too many names");
     const bool has_zeros = (from.size() > 1 && from.front() == '0') || from.size() == to.size();
     const size_t width = has_zeros ? std::max(from.size(), to.size()) : 0;

@@ -39,7 +39,8 @@ ObjectFile::ObjectFile(const std::filesystem::path& address, const PlacedObject&
 
 void ObjectFile::throw_changed(const std::string& how) const {
   throw error_at(shown_address(address_), ErrorCode::not_found,
-                 "has changed since it was listed{}{}; convert it when no program writes to it",
+                 "the object was changed after ffkit listed it{}{}; convert the object when no "
+                 "program writes to it",
                  how.empty() ? "" : ": ", how)
       .with_subject(ErrorSubject::source);
 }

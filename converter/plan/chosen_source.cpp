@@ -187,16 +187,16 @@ class Choice {
   void require_ids() const {
     if (source_.has_record_references()) {
       throw argument_error("only",
-                           "records of this source refer to each other by number, so none can be "
-                           "left out; convert without " +
+                           "the records of this source refer to each other by number, so no record "
+                           "can be left out; convert without " +
                                option_name("only"));
     }
     for (size_t split = 0; split < source_.splits().size(); ++split) {
       if (id_field(source_.split_schema(split))) return;
     }
     throw argument_error(
-        "only", fmt::format("{}: the records of this source have no field 'id' with texts or whole "
-                            "numbers; the fields are {}",
+        "only", fmt::format("{}: this option needs a field 'id' with texts or whole numbers, but "
+                            "the records of this source have only the fields {}",
                             option_name("only"), fields_of_schema()));
   }
 
@@ -387,7 +387,7 @@ std::vector<std::string> ids_in_file(const fs::path& path, IdList& list) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!is_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is not UTF-8 text; give a text file with one id on each line");
+                       "the file is not UTF-8 text; give a text file with one id on each line");
   }
   return lines_of(text, list);
 }

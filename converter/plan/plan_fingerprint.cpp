@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -23,12 +24,12 @@ constexpr const char* kBadSamples = "bad_samples";
 // Of a split's samples and shards, in the order in which a difference is looked for: what is behind
 // the first follows from it as a rule.
 constexpr std::array<std::array<const char*, 2>, 7> kAspects = {
-    {{"schema", "the fields of split '{}'"},
-     {"names", "the names, number or order of the samples of split '{}'"},
-     {"sizes", "the sizes of the files of split '{}'"},
-     {"contents", "the labels or annotations of split '{}'"},
-     {"times", "the modification times of the files of split '{}'"},
-     {"dictionary", "the zstd dictionary of split '{}' (its first samples differ)"},
+    {{"schema", "the fields of the split '{}'"},
+     {"names", "the samples of the split '{}' (their names, number or order)"},
+     {"sizes", "the sizes of the files of the split '{}'"},
+     {"contents", "the labels or annotations of the split '{}'"},
+     {"times", "the modification times of the files of the split '{}'"},
+     {"dictionary", "the zstd dictionary of the split '{}' (its first samples differ)"},
      {"shards", "the samples in each shard of split '{}' (encoded sizes differ)"}}};
 constexpr size_t kMaxNamed = 3;                    // differences
 constexpr size_t kMaxDescriptionBytes = 32 << 10;  // destinations read markers of 64 KiB
@@ -167,10 +168,8 @@ class Comparison {
   }
 
   std::string text() const {
-    std::string text;
-    for (size_t i = 0; i < std::min(differences_.size(), kMaxNamed); ++i) {
-      text += (i == 0 ? "" : ", ") + differences_[i];
-    }
+    const auto named = std::span(differences_).first(std::min(differences_.size(), kMaxNamed));
+    std::string text = fmt::format("{}", fmt::join(named, ", "));
     if (differences_.size() > kMaxNamed) {
       text += fmt::format(" and {} more", differences_.size() - kMaxNamed);
     }
@@ -223,7 +222,7 @@ std::string compare_texts(std::string_view found, std::string_view planned,
   try {
     return compare(Json::parse(found), Json::parse(planned));
   } catch (const Json::exception&) {
-    return "the version of ffkit (its notes cannot be read)";
+    return "the version of ffkit (this version cannot read the notes of the other version)";
   }
 }
 

@@ -134,7 +134,7 @@ void require_split_names(const Source& source) {
     if (fault.empty()) continue;
     throw error_of(
         ErrorCode::invalid_argument,
-        "the split '{}' cannot have a folder, because its name {}; rename it at its source",
+        "the split '{}' cannot have a folder, because its name {}; rename the split in the source",
         split.name, fault);
   }
 }
@@ -144,9 +144,10 @@ void require_class_names(const Source& source) {
   for (const std::vector<std::string>* names : {&source.classes(), &source.class_names()}) {
     for (const std::string& name : *names) {
       if (is_utf8(name)) continue;
-      throw error_of(ErrorCode::invalid_argument,
-                     "the class '{}' has a name that is not UTF-8 text; rename it at its source",
-                     printable(name));
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "the class '{}' has a name that is not UTF-8 text; rename the class in the source",
+          printable(name));
     }
   }
 }
@@ -357,8 +358,8 @@ std::optional<Error> keep_plans_with_shards(std::vector<SplitPlan>& plans,
   std::erase_if(plans, [](const SplitPlan& plan) { return plan.begin_shard == plan.end_shard; });
   if (!plans.empty()) return std::nullopt;
   return error_of(ErrorCode::invalid_argument,
-                  "part {}/{} has nothing to do: no split has more than {} {}{}", part.index,
-                  part.count, most_shards, are_groups ? "group" : "shard",
+                  "part {}/{} has nothing to do, because no split has more than {} {}{}",
+                  part.index, part.count, most_shards, are_groups ? "group" : "shard",
                   most_shards == 1 ? "" : "s")
       .with_remedy(are_groups ? "use fewer parts, or groups of fewer files"
                               : "use fewer parts, or a smaller shard size");

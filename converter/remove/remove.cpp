@@ -27,8 +27,8 @@ namespace ffkit {
 
 void describe(RemoveOptions& options, OptionTable& table) {
   table.add("ids", options.ids_file,
-            "The records to remove: a text file with one id on each line; ids are values of the "
-            "field 'id'");
+            "Text file with the ids of the records to remove, one id on each line. Ids are values "
+            "of the field 'id'");
 }
 
 namespace {
@@ -63,12 +63,14 @@ std::optional<std::vector<std::string>> ids_of(const Dataset& dataset) {
 
 void require_removable(const Manifest& manifest, const fs::path& folder) {
   if (manifest.options.contains(kPart)) {
-    refuse_source(folder, "is a part of a conversion; join all parts with merge, then remove");
+    refuse_source(folder,
+                  "this folder is a part of a conversion; join all parts with 'ffconvert merge', "
+                  "then remove the records");
   }
   if (manifest.options.contains(kReferences)) {
     refuse_source(folder,
-                  "its records refer to each other by number, and a merge would change the "
-                  "numbers; convert the data again without these samples");
+                  "the records of this data set refer to each other by number, and a merge would "
+                  "change the numbers; convert the data again without these samples");
   }
 }
 
@@ -221,7 +223,7 @@ class Removal {
     if (splits_.empty() && num_left_over == 0) {
       const std::vector<std::string_view> missing(summary.not_found.begin(),
                                                   summary.not_found.end());
-      throw error_at(data_, ErrorCode::not_found, "no record has any of the ids {}",
+      throw error_at(data_, ErrorCode::not_found, "the data set has no records with the ids {}",
                      some_ids(missing));
     }
     replace();
@@ -253,8 +255,8 @@ class Removal {
     require_removable(split.dataset.manifest(), folder);
     if (split.num_going == split.dataset.num_records()) {
       refuse_source(folder,
-                    "all of its records would be removed, but a split needs at least one; remove "
-                    "the folder instead");
+                    "this command would remove all records of the split, but a split needs at "
+                    "least one record; remove the folder of the split instead");
     }
     splits_.push_back(std::move(split));
   }
@@ -286,8 +288,8 @@ RemoveSummary remove(const fs::path& data, const RemoveOptions& options) {
   if (const Place place(data); place.is_in_store()) {
     throw error_at(place.path(), ErrorCode::unsupported,
                    "the objects of a store cannot be changed in place; copy the data set to a "
-                   "folder, remove the records there, copy it to another place of the store, and "
-                   "delete the old one with the store's own tools");
+                   "folder, remove the records there, copy this folder to another place of the "
+                   "store, and delete the old data set with the tools of the store");
   }
   IdList ids = read_ids(options.ids_file, options.ids, "ids");
   if (options.note) std::ranges::for_each(ids.notes, options.note);
@@ -300,11 +302,7 @@ RemoveSummary remove(const fs::path& data, const RemoveOptions& options) {
 }  // namespace
 
 RemoveSummary remove_records(const fs::path& data, const RemoveOptions& options) {
-  try {
-    return remove(data, options);
-  } catch (...) {
-    throw current_error(data);
-  }
+  return with_errors_of(data, [&] { return remove(data, options); });
 }
 
 }  // namespace ffkit

@@ -130,8 +130,8 @@ void SampleQueue::append(const Job& job) const {
     if (job.encoded.error) throw Error(*job.encoded.error);
     if (const int64_t num_bytes = job.encoded.num_bytes(); num_bytes > max_record_bytes_) {
       throw error_of(ErrorCode::unsupported,
-                     "its record would have {} bytes, more than the limit of {}; raise the limit, "
-                     "here and in all programs that read the data set",
+                     "the record of this sample would have {} bytes, more than the limit of {} "
+                     "bytes; raise the limit, here and in all programs that read the data set",
                      num_bytes, max_record_bytes_);
     }
   } catch (const Error& error) {
@@ -194,7 +194,8 @@ void validate(const SampleWriterOptions& options) {
   validate(as_convert_options(options));
   if (!options.class_names.empty() && options.class_names.size() != options.classes.size()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there are {} readable names for {} classes; give one for each class, or none",
+                   "there are {} readable names for {} classes; give one name for each class, or "
+                   "give no names",
                    options.class_names.size(), options.classes.size());
   }
 }
@@ -204,8 +205,8 @@ void require_valid_split(const std::string& split, const Schema& schema,
   validate(options);
   validate(schema);
   if (const std::string fault = fault_of_split_name(split); !fault.empty()) {
-    throw error_of(ErrorCode::invalid_argument, "a split cannot have the name '{}', which {}",
-                   split, fault);
+    throw error_of(ErrorCode::invalid_argument,
+                   "a split cannot have the name '{}', because the name {}", split, fault);
   }
   static_cast<void>(RecordCompressor({.level = options.zstd_level}));
 }

@@ -48,12 +48,10 @@ SampleWriter::SampleWriter(const std::filesystem::path& destination, const std::
                            Schema schema, const SampleWriterOptions& options) {
   require_valid_split(split, schema, options);
   refuse_unfinished(destination);
-  try {
-    impl_ = std::make_unique<Impl>(Place(destination).path() / split, split, std::move(schema),
-                                   options);
-  } catch (...) {
-    throw current_error(destination);
-  }
+  impl_ = with_errors_of(destination, [&] {
+    return std::make_unique<Impl>(Place(destination).path() / split, split, std::move(schema),
+                                  options);
+  });
 }
 
 SampleWriter::~SampleWriter() {

@@ -62,8 +62,10 @@ std::vector<TaskDescription> tasks_of(const std::vector<std::string>& descriptio
   }
   for (int64_t task = 0; task < num_tasks; ++task) {
     if (tasks.contains(task)) continue;
-    throw error_of(ErrorCode::invalid_argument,
-                   "task {} of {} is missing: its description was not given", task, num_tasks);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the description of task {} of {} was not given; give the descriptions of all tasks", task,
+        num_tasks);
   }
   if (num_tasks >= 0 && !tasks.empty() && tasks.rbegin()->first >= num_tasks) {
     throw error_of(ErrorCode::invalid_argument, "there is a task {}, but {} tasks are expected",
@@ -81,8 +83,8 @@ void require_same_options(const TaskDescription& task, const Manifest& manifest)
     const auto found = task.manifest.options.find(name);
     if (found != task.manifest.options.end() && found->second == value) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "task {} was written with another {} than the sink, which has {}", task.task,
-                   name, value);
+                   "task {} was written with another value of {} than the sink, which has {}",
+                   task.task, name, value);
   }
 }
 
@@ -99,8 +101,8 @@ Manifest manifest_of_tasks(std::vector<TaskDescription>& tasks, const std::strin
     if (const std::string difference = task.manifest.schema.difference(manifest->schema);
         !difference.empty()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the samples of task {} have other fields than those of task {}: {}; give a "
-                     "schema",
+                     "the fields of task {} differ from the fields of task {}: {}; give a schema "
+                     "for all tasks",
                      task.task, first->task, difference);
     }
     require_same_options(task, *manifest);
@@ -108,7 +110,7 @@ Manifest manifest_of_tasks(std::vector<TaskDescription>& tasks, const std::strin
   }
   if (!manifest) {
     throw Error(ErrorCode::invalid_argument,
-                "no task has written a sample; a split needs at least one record");
+                "no task has written a sample, but a split needs at least one record");
   }
   return *std::move(manifest);
 }
@@ -122,8 +124,8 @@ constexpr int64_t kMaxShardsOfTask = 100'000;
 
 void require_task(int64_t task) {
   if (task >= 0 && task <= kMaxTask) return;
-  throw error_of(ErrorCode::invalid_argument, "the number of a task must be 0 to {}, not {}",
-                 kMaxTask, task);
+  throw error_of(ErrorCode::invalid_argument,
+                 "the number of a task must be between 0 and {}, but it is {}", kMaxTask, task);
 }
 
 }  // namespace
@@ -186,42 +188,32 @@ ShardSink ShardSink::begin(const fs::path& destination, const std::string& split
   refuse_unfinished(destination);
   auto impl = std::make_unique<Impl>(Impl{Place(destination).path(), split, options,
                                           job.empty() ? new_job() : std::move(job), nullptr});
-  try {
+  with_errors_of(destination, [&] {
     impl->claim(Destination::Unfinished::remove);
     impl->claimed->note_start_over(options.note, impl->folder());
     impl->claimed->set_plan(plan_of_job(impl->job));
-  } catch (...) {
-    throw current_error(destination);
-  }
+  });
   return ShardSink(std::move(impl));
 }
 
 ShardSink ShardSink::take_up(const fs::path& destination, const std::string& split,
                              const std::string& job, const SampleWriterOptions& options) {
   auto impl = std::make_unique<Impl>(Impl{Place(destination).path(), split, options, job, nullptr});
-  try {
+  with_errors_of(destination, [&] {
     const fs::path folder = impl->folder();
-    if (!is_file_at(folder / kUnfinishedMarker) && is_file_at(folder / kManifestFile)) {
-      return ShardSink(std::move(impl));
-    }
+    if (!is_file_at(folder / kUnfinishedMarker) && is_file_at(folder / kManifestFile)) return;
     require_job(folder, job);
     impl->claim(Destination::Unfinished::go_on);
     if (impl->claimed->found_plan() != plan_of_job(job)) {
       impl->claimed->keep();
       require_job(folder, job);
     }
-  } catch (...) {
-    throw current_error(destination);
-  }
+  });
   return ShardSink(std::move(impl));
 }
 
 SplitSummary ShardSink::commit(const std::vector<std::string>& descriptions, int64_t num_tasks) {
-  try {
-    return impl_->commit(descriptions, num_tasks);
-  } catch (...) {
-    throw current_error(impl_->folder());
-  }
+  return with_errors_of(impl_->folder(), [&] { return impl_->commit(descriptions, num_tasks); });
 }
 
 void ShardSink::abort() {
@@ -309,12 +301,10 @@ ShardTask::ShardTask(const fs::path& destination, const std::string& split, cons
                      int64_t task, const Schema& schema, const SampleWriterOptions& options) {
   require_valid_split(split, schema, options);
   require_task(task);
-  try {
-    impl_ = std::make_unique<Impl>(Place(destination).path() / split, split, job, task, schema,
-                                   options);
-  } catch (...) {
-    throw current_error(destination);
-  }
+  impl_ = with_errors_of(destination, [&] {
+    return std::make_unique<Impl>(Place(destination).path() / split, split, job, task, schema,
+                                  options);
+  });
 }
 
 ShardTask::~ShardTask() {

@@ -69,8 +69,8 @@ class V1Payloads {
     if (content_ == V1Content::imagenet) {
       if (!fits_imagenet(schema_, field)) {
         throw error_of(ErrorCode::invalid_argument,
-                       "the payload 'imagenet' needs {} and an integer field 'label'; give {} to "
-                       "write the bytes of one field",
+                       "the payload 'imagenet' needs {} and an integer field 'label', and this "
+                       "data set does not have both; give {} to write the bytes of one field",
                        field.empty() ? "a field of pictures"
                                      : fmt::format("a field '{}' of pictures or bytes", field),
                        option_set("payload", "raw"));
@@ -117,7 +117,7 @@ class V1Payloads {
       const FieldView value = record.field(field);
       if (value.is_null()) {
         throw error_of(ErrorCode::invalid_argument,
-                       "field '{}' is null, which FFRecord v1 cannot store",
+                       "field '{}' is null, but FFRecord v1 cannot store null",
                        schema_.fields[field].name);
       }
       return value;
@@ -245,7 +245,8 @@ class V1SplitWriter {
     const auto num_bytes = std::ssize(payload.bytes);
     if (num_bytes <= options_.max_record_bytes) return;
     throw error_of(ErrorCode::unsupported,
-                   "its record of FFRecord v1 would have {} bytes, more than the limit of {}; "
+                   "the FFRecord v1 record of this sample would have {} bytes, more than the limit "
+                   "of {} bytes; "
                    "raise the limit with {}, here and in all programs that read the data set",
                    num_bytes, options_.max_record_bytes, option_name("max_record"));
   }
@@ -300,7 +301,7 @@ void check(const std::vector<Dataset>& splits, V1Content content, const V1Option
     const std::string& name = split.manifest().split;
     if (std::ranges::find(names, name) != names.end()) {
       throw error_at(split.path(), ErrorCode::invalid_argument,
-                     "is a second split with the name '{}'; write the splits separately", name);
+                     "two splits have the name '{}'; write these splits separately", name);
     }
     names.push_back(name);
     if (const std::string fault = fault_of_split_name(name); !fault.empty()) {
@@ -331,17 +332,6 @@ int64_t bytes_needed(const std::vector<Dataset>& splits, V1Content content) {
   return sum;
 }
 
-void write_meta(const fs::path& path, const std::vector<std::string>& classes,
-                const std::vector<int64_t>& targets) {
-  fs::path temporary = path;
-  temporary += ".tmp";
-  File file = File::create(temporary);
-  file.write(pickle_class_list(classes, targets));
-  file.sync();
-  file.close();
-  rename_durably(temporary, path);
-}
-
 void require_folder(const fs::path& destination) {
   if (!Place(destination).is_in_store()) return;
   throw error_at(destination, ErrorCode::unsupported,
@@ -367,14 +357,16 @@ void lock_sources(const std::vector<Dataset>& splits, const V1Options& options,
 }  // namespace
 
 void describe(V1Options& options, ConvertOptions& conversion, OptionTable& table) {
-  table.add_choice("payload", options.content,
-                   "Content of a v1 record. imagenet: a pickle of image and label; raw: the bytes "
-                   "of one field; auto: imagenet where possible");
-  table.add("field", options.field, "Writing v1: the field to write")
-      .set_default("the first of type image or bytes");
+  table.add_choice(
+      "payload", options.content,
+      "Content of a record of FFRecord v1. 'imagenet' means a pickle of an image and a label. "
+      "'raw' means the bytes of one field. 'auto' means 'imagenet' if possible");
+  table.add("field", options.field, "Field to write if ffconvert writes FFRecord v1")
+      .set_default("the first field of type image or bytes");
   conversion.order = Order::sequential;
   describe(conversion, table);
-  table.find("shard-size")->set_default("256M; writing v1: one part for each shard");
+  table.find("shard-size")
+      ->set_default("256M, or one part for each shard if ffconvert writes FFRecord v1");
 }
 
 bool are_v1(const std::vector<Dataset>& splits, const fs::path& path) {
@@ -432,7 +424,10 @@ ConvertSummary write_v1(const std::vector<Dataset>& splits, const fs::path& dest
       if (classes.empty()) classes = split.manifest().classes;
     }
     summary.num_classes = std::ssize(classes);
-    if (content == V1Content::imagenet) write_meta(claimed->v1_meta_path(), classes, targets);
+    if (content == V1Content::imagenet) {
+      write_durably(claimed->v1_meta_path(),
+                    [&](File& meta) { meta.write(pickle_class_list(classes, targets)); });
+    }
     claimed->commit();
   } catch (...) {
     throw after_removal(current_error(destination));

@@ -64,16 +64,17 @@ void require_same_classes(const Dataset& source, const Dataset& first) {
     if (ids.empty() || other_ids.empty() || ids == other_ids) return;
     const auto place = std::ranges::mismatch(ids, other_ids).in1 - ids.begin();
     const auto number = static_cast<size_t>(place);
-    refuse_source(source, fmt::format("its class '{}' has the id {}, but {} in {}, so an id would "
-                                      "mean two classes; convert both with the same ids",
-                                      own[number], to_string(ids[number]),
-                                      to_string(other_ids[number]), of_first));
+    refuse_source(
+        source,
+        fmt::format("the class '{}' has the id {} in this data set, but the id {} in {}, so one id "
+                    "would mean two classes; convert both data sets with the same ids",
+                    own[number], to_string(ids[number]), to_string(other_ids[number]), of_first));
   }
   constexpr const char* kRemedy =
-      "a label would mean two classes; convert both with the same list of classes";
+      "one label would mean two classes; convert both data sets with the same list of classes";
   if (own.size() != others.size()) {
-    refuse_source(source, fmt::format("has {} classes, but {} has {}, so {}", own.size(), of_first,
-                                      others.size(), kRemedy));
+    refuse_source(source, fmt::format("this data set has {} classes, but {} has {} classes, so {}",
+                                      own.size(), of_first, others.size(), kRemedy));
   }
   const auto at = std::ranges::mismatch(own, others).in1 - own.begin();
   refuse_source(source, fmt::format("its class {} is '{}', but '{}' in {}, so {}", at,
@@ -220,28 +221,25 @@ Dataset Dataset::open_files(const std::vector<std::filesystem::path>& files,
 }
 
 Dataset Dataset::chain(const std::vector<Dataset>& sources) {
-  return errors_only(sources.empty() ? "" : sources.front().path(),
-                     [&] { return chained(sources); });
-}
-
-Dataset Dataset::chained(const std::vector<Dataset>& sources) {
-  if (sources.empty()) {
-    throw Error(ErrorCode::invalid_argument, "a chain needs at least one data set");
-  }
-  if (sources.size() == 1) return sources.front();
-  std::vector<Dataset> splits;
-  std::vector<int64_t> chosen;
-  const bool has_subset = std::ranges::any_of(sources, &Dataset::is_subset);
-  int64_t first = 0;
-  for (const Dataset& part : sources) {
-    for (int64_t i = 0; i < part.num_sources(); ++i) splits.push_back(part.source(i));
-    for (int64_t i = 0; has_subset && i < part.num_records(); ++i) {
-      chosen.push_back(first + part.index_in_split(i));
+  return errors_only(sources.empty() ? "" : sources.front().path(), [&]() -> Dataset {
+    if (sources.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a chain needs at least one data set");
     }
-    first += part.impl_->first_record.back();
-  }
-  Dataset all(std::make_shared<const Impl>(std::move(splits)), nullptr);
-  return has_subset ? all.subset(chosen) : all;
+    if (sources.size() == 1) return sources.front();
+    std::vector<Dataset> splits;
+    std::vector<int64_t> chosen;
+    const bool has_subset = std::ranges::any_of(sources, &Dataset::is_subset);
+    int64_t first = 0;
+    for (const Dataset& part : sources) {
+      for (int64_t i = 0; i < part.num_sources(); ++i) splits.push_back(part.source(i));
+      for (int64_t i = 0; has_subset && i < part.num_records(); ++i) {
+        chosen.push_back(first + part.index_in_split(i));
+      }
+      first += part.impl_->first_record.back();
+    }
+    Dataset all(std::make_shared<const Impl>(std::move(splits)), nullptr);
+    return has_subset ? all.subset(chosen) : all;
+  });
 }
 
 const std::filesystem::path& Dataset::path() const noexcept {
@@ -267,7 +265,8 @@ int64_t Dataset::num_shards() const noexcept {
 }
 const ShardReader& Dataset::shard(int64_t shard_index) const {
   if (shard_index < 0 || shard_index >= num_shards()) {
-    throw error_at(path(), ErrorCode::invalid_argument, "there is no shard {}; the split has {}",
+    throw error_at(path(), ErrorCode::invalid_argument,
+                   "there is no shard {}; the split has {} shards, and the first is shard 0",
                    shard_index, num_shards());
   }
   return *impl_->shards[static_cast<size_t>(shard_index)];
@@ -285,7 +284,8 @@ Dataset Dataset::whole_split() const {
 
 int64_t Dataset::index_in_split(int64_t record_index) const {
   if (record_index < 0 || record_index >= num_records()) {
-    throw error_at(path(), ErrorCode::invalid_argument, "there is no record {}; the {} has {}",
+    throw error_at(path(), ErrorCode::invalid_argument,
+                   "there is no record {}; the {} has {} records, and the first is record 0",
                    record_index, is_subset() ? "subset" : "split", num_records());
   }
   return is_subset() ? choice_->records[static_cast<size_t>(record_index)] : record_index;
@@ -302,24 +302,23 @@ Dataset Dataset::subset(const std::vector<int64_t>& record_indices) const {
 }
 
 Dataset Dataset::where(const Filter& filter) const {
-  return errors_only(path(), [&] { return filtered(with_labels_for_classes(filter, manifest())); });
-}
-
-Dataset Dataset::filtered(const Filter& filter) const {
-  // Memory is taken for the records of a shard whose columns could be read: a sparse file may claim
-  // any number.
-  std::vector<bool> matches;
-  for (const ShardReader* shard : impl_->shards) {
-    const size_t first = matches.size();
-    const auto found = matching_records(*shard, filter);
-    matches.resize(first + static_cast<size_t>(shard->num_records()));
-    for (const int64_t record : found) matches[first + static_cast<size_t>(record)] = true;
-  }
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < num_records(); ++i) {
-    if (matches[static_cast<size_t>(index_in_split(i))]) kept.push_back(i);
-  }
-  return subset(kept);
+  return errors_only(path(), [&] {
+    const Filter wanted = with_labels_for_classes(filter, manifest());
+    // Memory is taken for the records of a shard whose columns could be read: a sparse file may
+    // claim any number.
+    std::vector<bool> matches;
+    for (const ShardReader* shard : impl_->shards) {
+      const size_t first = matches.size();
+      const auto found = matching_records(*shard, wanted);
+      matches.resize(first + static_cast<size_t>(shard->num_records()));
+      for (const int64_t record : found) matches[first + static_cast<size_t>(record)] = true;
+    }
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < num_records(); ++i) {
+      if (matches[static_cast<size_t>(index_in_split(i))]) kept.push_back(i);
+    }
+    return subset(kept);
+  });
 }
 
 int64_t Dataset::num_sources() const {
@@ -351,8 +350,8 @@ std::vector<int64_t> Dataset::source_sizes() const {
     const size_t source = impl_->source_of(record);
     if (source < last) {
       throw error_at(path(), ErrorCode::invalid_argument,
-                     "the subset has records of source {} after some of source {}; choose from "
-                     "each data set before you chain them",
+                     "the subset has records of source {} after records of source {}; make a "
+                     "subset of each data set first, and then chain the subsets",
                      source, last);
     }
     last = source;
@@ -435,32 +434,29 @@ bool Dataset::read_field(int64_t record_index, size_t field, std::vector<std::by
 template <typename T>
 std::vector<T> Dataset::column(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
                                const std::string& field) const {
-  return errors_only(path(), [&] { return joined(read_column, field); });
-}
-
-template <typename T>
-std::vector<T> Dataset::joined(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
-                               const std::string& field) const {
-  std::vector<T> all;  // grows by what was read: a sparse file may claim any number of records
-  const size_t position = impl_->is_chain() ? schema().require(field) : 0;
-  for (size_t i = 0; i < impl_->shards.size(); ++i) {
-    const ShardReader& shard = *impl_->shards[i];
-    const FieldMapping* mapping =
-        impl_->is_chain() ? impl_->mapping(impl_->source_of_shard[i]) : nullptr;
-    const bool is_missing = mapping != nullptr && mapping->positions[position] < 0;
-    std::vector<T> part = is_missing ? std::vector<T>(static_cast<size_t>(shard.num_records()))
-                                     : (shard.*read_column)(field);
-    if (all.empty()) {
-      all = std::move(part);
-    } else {
-      std::ranges::move(part, std::back_inserter(all));
+  return errors_only(path(), [&] {
+    std::vector<T> all;  // grows by what was read: a sparse file may claim any number of records
+    const size_t position = impl_->is_chain() ? schema().require(field) : 0;
+    for (size_t i = 0; i < impl_->shards.size(); ++i) {
+      const ShardReader& shard = *impl_->shards[i];
+      const FieldMapping* mapping =
+          impl_->is_chain() ? impl_->mapping(impl_->source_of_shard[i]) : nullptr;
+      const bool is_missing = mapping != nullptr && mapping->positions[position] < 0;
+      std::vector<T> part = is_missing ? std::vector<T>(static_cast<size_t>(shard.num_records()))
+                                       : (shard.*read_column)(field);
+      if (all.empty()) {
+        all = std::move(part);
+      } else {
+        std::ranges::move(part, std::back_inserter(all));
+      }
     }
-  }
-  if (!is_subset()) return all;
-  std::vector<T> chosen;
-  chosen.reserve(choice_->records.size());
-  for (const int64_t record : choice_->records) chosen.push_back(all[static_cast<size_t>(record)]);
-  return chosen;
+    if (!is_subset()) return all;
+    std::vector<T> chosen;
+    chosen.reserve(choice_->records.size());
+    for (const int64_t record : choice_->records)
+      chosen.push_back(all[static_cast<size_t>(record)]);
+    return chosen;
+  });
 }
 
 std::vector<int64_t> Dataset::int_column(const std::string& field) const {

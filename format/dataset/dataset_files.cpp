@@ -41,7 +41,7 @@ std::unique_ptr<ShardFile> open_listed_shard(const fs::path& path,
     });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
-    fail(ErrorCode::not_found, "the manifest lists this shard, but it is not there");
+    fail(ErrorCode::not_found, "the manifest lists this shard, but the file does not exist");
   }
   const std::string difference = shard_difference(shard->facts(), shard->schema(), listed, schema);
   if (!difference.empty()) fail(ErrorCode::corrupt, difference);
@@ -118,15 +118,16 @@ bool is_v1(const fs::path& path) {
 
 [[noreturn]] void refuse_split_of_file(const fs::path& path, const std::string& split) {
   throw Error(ErrorCode::not_found,
-              fmt::format("is one file and has no split '{}'; give its folder, or no split", split),
+              fmt::format("this is one file, so it has no split '{}'; give the folder of the file, "
+                          "or leave out the split",
+                          split),
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
 
 [[noreturn]] void not_found(const fs::path& path, const std::string& split) {
   const auto splits = list_splits(path);
   if (splits.empty() && split.empty() && Place(path).is_in_store() && path.extension() == ".ffr") {
-    throw Error(ErrorCode::not_found, "there is no such object",
-                {.path = path.string(), .subject = ErrorSubject::dataset});
+    throw dataset_error(path, ErrorCode::not_found, "there is no such object");
   }
   const bool is_on_web = path.native().starts_with("http");
   if (splits.empty() && is_on_web) {
@@ -138,11 +139,10 @@ bool is_v1(const fs::path& path) {
   }
   if (splits.empty()) {
     const std::string look = Place(path).is_in_store() ? "" : words_on_source(path);
-    throw Error(ErrorCode::not_found,
-                "is not a data set: there is no manifest.json in it or in its folders, and no "
-                "FFRecord v1 file" +
-                    (look.empty() ? "" : "; " + look),
-                {.path = path.string(), .subject = ErrorSubject::dataset});
+    throw dataset_error(path, ErrorCode::not_found,
+                        "this is not a data set: the folder and the folders in it have no "
+                        "manifest.json, and there is no FFRecord v1 file{}",
+                        look.empty() ? "" : "; " + look);
   }
   const std::string wish =
       split.empty() ? "name the split that you mean" : fmt::format("there is no split '{}'", split);
@@ -167,8 +167,8 @@ std::optional<DatasetFiles> open_own_split(const fs::path& path, const std::stri
   const std::string own = read_manifest(path / kManifestName).split;
   if (own == split) return open_split(path, options);
   throw Error(ErrorCode::not_found,
-              fmt::format("is the folder of the split '{}', not of a data set, so it has no split "
-                          "'{}'; give the folder of the data set, usually the one above",
+              fmt::format("this folder is the split '{}', not a data set, so it has no split '{}'; "
+                          "give the folder of the data set, usually the parent folder",
                           own, split),
               {.path = path.string(), .subject = ErrorSubject::split, .name = split});
 }
@@ -221,9 +221,10 @@ std::vector<std::string> find_splits(const fs::path& folder) {
     } else if (path.extension() == ".ffr" && fs::is_directory(path) && find_v1_files(path, "")) {
       const std::string split = path.stem().string();
       if (split == "." || split == "..") {
-        throw dataset_error(
-            path, ErrorCode::unsupported,
-            "would be the split '{}', which leads out of the data set; rename the folder", split);
+        throw dataset_error(path, ErrorCode::unsupported,
+                            "the folder would become the split '{}', which leads out of the data "
+                            "set; rename the folder",
+                            split);
       }
       splits.push_back(split);
     }
@@ -239,13 +240,13 @@ std::string shard_difference(const ShardSummary& found, const Schema& found_sche
   if (found.num_records != listed.num_records || found.file_bytes != listed.file_bytes ||
       found.checksum != listed.checksum) {
     return fmt::format(
-        "is not the shard that the manifest lists: it has {} records, {} bytes and checksum "
-        "{:08x}, expected {}, {} and {:08x}",
+        "the shard differs from the manifest: it has {} records, {} bytes and the checksum {:08x}, "
+        "but the manifest says {} records, {} bytes and the checksum {:08x}",
         found.num_records, found.file_bytes, found.checksum, listed.num_records, listed.file_bytes,
         listed.checksum);
   }
   const std::string other = found_schema.difference(schema);
-  return other.empty() ? "" : "has another schema than the manifest: " + other;
+  return other.empty() ? "" : "the shard has another schema than the manifest: " + other;
 }
 
 DatasetFiles open_dataset_files(const Place& place, const std::string& split,
@@ -255,9 +256,8 @@ DatasetFiles open_dataset_files(const Place& place, const std::string& split,
   if (!fs::exists(path)) {
     require_local(path);      // an address that has lost a slash is none
     refuse_unfinished(path);  // such as a split that gets its name in the end
-    throw Error(ErrorCode::not_found,
-                "there is no such folder or file; give the folder that ffconvert wrote",
-                {.path = path.string(), .subject = ErrorSubject::dataset});
+    throw dataset_error(path, ErrorCode::not_found,
+                        "there is no such folder or file; give the folder that ffconvert wrote");
   }
   if (!fs::is_directory(path)) {
     if (!split.empty()) {

@@ -18,7 +18,8 @@ namespace {
 void require_valid(const DatasetWriterOptions& options, const std::filesystem::path& folder) {
   if (options.shard_bytes < (1 << 20)) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "a shard of {} bytes is too small; the minimum is 1 MiB", options.shard_bytes);
+                   "a shard size of {} bytes is too small; give 1 MiB or more",
+                   options.shard_bytes);
   }
 }
 
@@ -98,12 +99,13 @@ DatasetWriter::DatasetWriter(std::filesystem::path folder, Manifest manifest,
   if (!place.is_in_store()) {  // a store has no folders
     std::error_code error;
     const bool is_new = std::filesystem::create_directory(folder, error);
-    require_done(error, folder, "cannot create the folder");
+    require_done(error, folder, "the folder cannot be created");
     if (is_new) sync_folder_of(folder);
   }
   if (errors_only(folder, [&] { return is_file_at(folder / "manifest.json"); })) {
-    throw error_at(folder, ErrorCode::invalid_argument,
-                   "already contains a data set; nothing is overwritten");
+    throw error_at(
+        folder, ErrorCode::invalid_argument,
+        "the folder already contains a data set, and it is not overwritten; give another folder");
   }
   manifest.shards.clear();
   impl_ = std::make_unique<Impl>(Impl{

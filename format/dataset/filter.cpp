@@ -84,7 +84,7 @@ class Matcher {
     if (condition.values.empty() ||
         (!takes_ranges &&
          (condition.values.size() > 1 || condition.values[0].first != condition.values[0].last))) {
-      throw error_of(ErrorCode::invalid_argument, "the filter must compare field '{}' with {}",
+      throw error_of(ErrorCode::invalid_argument, "this filter must compare field '{}' with {}",
                      condition.field, takes_ranges ? "one value or more" : "one value");
     }
     const bool is_order = !takes_ranges && op_ != Op::equal && op_ != Op::not_equal;
@@ -94,7 +94,9 @@ class Matcher {
       if constexpr (std::is_same_v<T, double>) {
         const auto [low, high] = ranges_.back();
         if (!std::isnan(low) && !std::isnan(high)) continue;
-        if (is_order || first != last) refuse_condition(condition, "nan", "an ordered value");
+        if (is_order || first != last)
+          refuse_condition(condition, "nan",
+                           "a value that has an order; compare nan only with == or !=");
         has_nan_ = true;
         ranges_.pop_back();
       }
@@ -246,9 +248,10 @@ class ClassNumbers {
     std::vector<std::string> identifiers;
     identifiers.reserve(numbers.size());
     for (const size_t number : numbers) identifiers.push_back(manifest_.classes[number]);
-    throw error_of(ErrorCode::invalid_argument,
-                   "'{}' is the name of {} classes: '{}'; choose them by these identifiers", name,
-                   numbers.size(), fmt::join(identifiers, "', '"));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "{1} classes have the name '{0}'; choose a class by its identifier, which is one of '{2}'",
+        name, numbers.size(), fmt::join(identifiers, "', '"));
   }
 
   const Manifest& manifest_;
@@ -266,7 +269,8 @@ FilterCondition on_label(const FilterCondition& condition, const ClassNumbers& n
   for (const auto& [first, last] : condition.values) {
     if (first != last) {
       throw error_of(ErrorCode::invalid_argument,
-                     "classes have no ranges, such as {}..{}; put a name with dots in quotes",
+                     "classes cannot form a range such as {}..{}; put the name of a class in "
+                     "quotes if the name contains dots",
                      first, last);
     }
     const std::string number = std::to_string(numbers.of(first));

@@ -28,8 +28,7 @@ constexpr uint64_t kVersion = 2;
 
 [[noreturn]] void throw_corrupt_manifest(const std::filesystem::path& path,
                                          const std::string& message) {
-  throw Error(ErrorCode::corrupt, message + "; copy or convert the data set again",
-              {.path = path.string(), .subject = ErrorSubject::dataset});
+  throw dataset_error(path, ErrorCode::corrupt, message + "; copy or convert the data set again");
 }
 
 // A shard's name must stay within the split's folder.
@@ -57,10 +56,6 @@ void require_different_files(const std::vector<ManifestShard>& shards,
   const auto twice = std::ranges::adjacent_find(names);
   if (twice == names.end()) return;
   throw_corrupt_manifest(path, fmt::format("the shard '{}' is listed twice", *twice));
-}
-
-OrderedJson to_json(const ClassId& id) {
-  return std::visit([](const auto& value) { return OrderedJson(value); }, id);
 }
 
 std::vector<ClassId> class_ids_of(const Json& json) {
@@ -98,7 +93,9 @@ OrderedJson to_json(const Manifest& manifest) {
                       {"class_names", manifest.class_names}};
   if (manifest.class_ids.empty()) return json;
   auto& ids = json["class_ids"] = OrderedJson::array();
-  for (const ClassId& id : manifest.class_ids) ids.push_back(to_json(id));
+  for (const ClassId& id : manifest.class_ids) {
+    std::visit([&](const auto& value) { ids.push_back(OrderedJson(value)); }, id);
+  }
   return json;
 }
 
@@ -115,8 +112,8 @@ T count_of(const dom::object& shard, const char* key) {
   uint64_t count = 0;
   if (element.get(count) != simdjson::SUCCESS || !std::in_range<T>(count)) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("{} is {}, not a whole number from 0 to {}", key,
-                            simdjson::minify(element), std::numeric_limits<T>::max()));
+                fmt::format("the '{}' of a shard is {}, but must be a whole number from 0 to {}",
+                            key, simdjson::minify(element), std::numeric_limits<T>::max()));
   }
   return static_cast<T>(count);
 }
@@ -170,13 +167,12 @@ ParsedManifest parse_manifest(dom::parser& parser, const std::string& text) {
 Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& path) {
   const Json& json = parsed.rest;
   if (json.value("format", "") != "ffkit-dataset")
-    throw_corrupt_manifest(path, "is not the manifest of an ffkit data set");
+    throw_corrupt_manifest(path, "the file is not the manifest of an ffkit data set");
   if (const auto version = count_at<uint64_t>(json, "version"); version > kVersion) {
-    throw dataset_error(
-        path, ErrorCode::unsupported,
-        "the data set has format version {}, newer than the {} this program knows; use "
-        "a newer ffkit",
-        version, kVersion);
+    throw dataset_error(path, ErrorCode::unsupported,
+                        "the data set has format version {}, but this program knows only versions "
+                        "up to {}; use a newer ffkit",
+                        version, kVersion);
   }
   Manifest manifest;
   manifest.split = json.at("split").get<std::string>();
@@ -184,7 +180,8 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
   if (has_slash_or_null(manifest.split) || manifest.split == "." || manifest.split == "..") {
     throw_corrupt_manifest(
         path,
-        fmt::format("the split is called '{}', which leads out of the data set", manifest.split));
+        fmt::format("the split has the name '{}', but this name would lead out of the data set",
+                    manifest.split));
   }
   manifest.schema = schema_from_json(json.at("schema"));
   manifest.classes = json.at("classes").get<std::vector<std::string>>();
@@ -202,7 +199,8 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
   for (const dom::element& item : parsed.shards) {
     ManifestShard shard = shard_from_json(item);
     if (!is_plain_file_name(shard.file))
-      throw_corrupt_manifest(path, fmt::format("'{}' is not a shard's file name", shard.file));
+      throw_corrupt_manifest(path,
+                             fmt::format("'{}' cannot be the file name of a shard", shard.file));
     if (__builtin_add_overflow(num_records, shard.num_records, &num_records) ||
         __builtin_add_overflow(file_bytes, shard.file_bytes, &file_bytes) ||
         __builtin_add_overflow(record_bytes, shard.record_bytes, &record_bytes) ||
@@ -213,14 +211,14 @@ Manifest manifest_of(const ParsedManifest& parsed, const std::filesystem::path& 
   }
   require_different_files(manifest.shards, path);
   if (count_at<int64_t>(json, "num_records") != num_records) {
-    throw_corrupt_manifest(path, "num_records is not the sum over the shards");
+    throw_corrupt_manifest(path, "'num_records' is not the sum of the records of all shards");
   }
   if (!manifest.class_names.empty() && manifest.class_names.size() != manifest.classes.size()) {
-    throw_corrupt_manifest(path, fmt::format("has {} class names for {} classes",
+    throw_corrupt_manifest(path, fmt::format("the manifest has {} class names for {} classes",
                                              manifest.class_names.size(), manifest.classes.size()));
   }
   if (!manifest.class_ids.empty() && manifest.class_ids.size() != manifest.classes.size()) {
-    throw_corrupt_manifest(path, fmt::format("has {} class ids for {} classes",
+    throw_corrupt_manifest(path, fmt::format("the manifest has {} class ids for {} classes",
                                              manifest.class_ids.size(), manifest.classes.size()));
   }
   return manifest;
@@ -262,8 +260,9 @@ Manifest read_manifest(const std::filesystem::path& path) {
 Manifest parse_manifest_text(std::string text, const std::filesystem::path& path) {
   if (const auto null = std::ranges::find(text, '\0'); null != text.end()) {
     // A power cut leaves such; the parser would take it for the end.
-    throw_corrupt_manifest(path,
-                           fmt::format("byte {} of the manifest is zero", null - text.begin()));
+    throw_corrupt_manifest(
+        path, fmt::format("byte {} of the manifest is 0, but text cannot contain this byte",
+                          null - text.begin()));
   }
   try {
     return errors_only(path, [&] {
@@ -301,8 +300,8 @@ void write_manifest(const std::filesystem::path& path, const Manifest& manifest)
   if (Place(path).is_in_store()) {
     if (write_object_once(path, text)) return;
     throw dataset_error(path, ErrorCode::invalid_argument,
-                        "exists already with other contents: another program has written this "
-                        "split; remove it or give another place");
+                        "another program has already written this file with other contents; remove "
+                        "the split, or give another place");
   }
   std::filesystem::path written = path;
   written += ".tmp";

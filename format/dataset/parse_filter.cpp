@@ -69,7 +69,7 @@ class Parser {
   Filter part() {
     if (++depth_ > kMaxDepth) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the filter has more than {} nested brackets and 'not'", kMaxDepth);
+                     "the filter has more than {} brackets or 'not' inside each other", kMaxDepth);
     }
     Filter filter;
     if (accept_word("not")) {
@@ -196,7 +196,8 @@ class Parser {
   [[noreturn]] void fail(const char* expected) const {
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
     throw error_of(ErrorCode::invalid_argument,
-                   "the filter '{}' needs {} {}; an example: label in {{1, 5..9}} and id != 'x'",
+                   "the filter '{}' needs {} {}; a complete filter is, for example, label in {{1, "
+                   "5..9}} and id != 'x'",
                    text_, expected, rest.empty() ? "at its end" : fmt::format("before '{}'", rest));
   }
 
@@ -214,7 +215,7 @@ Filter parse_filter(std::string_view text) {
 std::vector<int64_t> read_index_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) {
-    throw Error(ErrorCode::not_found, "cannot open the index file",
+    throw Error(ErrorCode::not_found, "the index file cannot be opened",
                 {.path = path.string(), .errno_value = errno});
   }
   std::vector<int64_t> indices;
@@ -232,13 +233,14 @@ std::vector<int64_t> read_index_file(const std::filesystem::path& path) {
       const bool ends_well = used == rest.size() || is_blank(rest[used]) || rest[used] == ',';
       if (error != std::errc{} || !ends_well || index < 0) {
         throw error_at(path, ErrorCode::invalid_argument,
-                       "line {}: '{}' is not a record number (0 or more)", number, rest);
+                       "'{1}' in line {0} is not a record number; write a number of 0 or more",
+                       number, rest);
       }
       indices.push_back(index);
       rest.remove_prefix(used);
     }
   }
-  if (file.bad()) throw error_at(path, ErrorCode::io, "cannot read");
+  if (file.bad()) throw error_at(path, ErrorCode::io, "the file cannot be read");
   return indices;
 }
 

@@ -42,13 +42,14 @@ void refuse_if_marked(const fs::path& folder) {
   const std::string& command = marker.command;
   if (marker.kind == "split") {
     throw dataset_error(folder, ErrorCode::invalid_argument,
-                        "the program that writes this split has not finished ({} is there); wait "
-                        "for it, or run it again if it was stopped",
+                        "the program that writes this split has not finished (it has the file {}); "
+                        "wait for it, or run it again if it was stopped",
                         kUnfinishedMarker);
   }
   throw dataset_error(
       folder, ErrorCode::invalid_argument,
-      "the conversion that made this folder has not finished ({} is there); {}", kUnfinishedMarker,
+      "the conversion that writes this folder has not finished (it has the file {}); {}",
+      kUnfinishedMarker,
       command.empty()
           ? "run the same ffconvert command again with --resume (without --resume it starts over)"
           : "finish it with: " + command);

@@ -41,14 +41,14 @@ class TreeWalker {
 
   void walk(Pickle::Ref folder, const std::string& prefix) {
     if (!met_.insert(folder).second) {
-      corrupt(fmt::format("the folder '{}' also belongs to another folder", prefix));
+      corrupt(fmt::format("the folder '{}' appears twice", prefix));
     }
     for (const auto& [key, value] : tree_.entries(folder, fmt::format("the folder '{}'", prefix))) {
       const std::string_view name = tree_.text(key, "a name");
       if (!is_plain_name(name))
         corrupt(fmt::format("'{:.100}' in '{}' is not a file name", name, prefix));
       if (prefix.size() + name.size() > kMaxPathBytes) {
-        corrupt(fmt::format("'{:.100}...' is too long for a path", prefix));
+        corrupt(fmt::format("the path '{:.100}...' is too long", prefix));
       }
       std::string path = prefix + std::string(name);
       if (tree_.kind(value) == Pickle::Kind::dict) {
@@ -63,10 +63,14 @@ class TreeWalker {
  private:
   void add_file(std::string path, int64_t record) {
     if (record < 0 || record >= reader_.num_records() - 1) {
-      corrupt(fmt::format("'{}' is record {} of only {}", path, record, reader_.num_records() - 1));
+      corrupt(
+          fmt::format("the file '{}' has the record number {}, but only {} records belong to files",
+                      path, record, reader_.num_records() - 1));
     }
     if (is_taken_[static_cast<size_t>(record)]) {
-      corrupt(fmt::format("'{}' is record {}, which belongs to another file", path, record));
+      corrupt(fmt::format(
+          "the file '{}' has the record number {}, but this record belongs to another file", path,
+          record));
     }
     is_taken_[static_cast<size_t>(record)] = true;
     files_.push_back({std::move(path), record, reader_.locate(record).stored_bytes});
@@ -90,7 +94,7 @@ ShardReader open_raw(const std::filesystem::path& path, ShardReaderOptions optio
   options.max_record_bytes = std::numeric_limits<int64_t>::max();
   std::shared_ptr<const RandomReader> file = open_random_reader(path);
   if (!looks_like_v1(*file)) {
-    throw error_at(path, ErrorCode::corrupt, "is not an FFRecord v1 file");
+    throw error_at(path, ErrorCode::corrupt, "the file is not an FFRecord v1 file");
   }
   return errors_only(path, [&] {
     return reader_of(
@@ -131,7 +135,7 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
   }
   if (!has_magic(tree)) {
     throw error_at(path, ErrorCode::corrupt,
-                   "is not a packed folder: its last record is not a folder tree");
+                   "the file is not a packed folder: its last record is not the tree of a folder");
   }
   try {
     errors_only(path, [&] {
@@ -148,7 +152,8 @@ PackedFolder::PackedFolder(const std::filesystem::path& path, const ShardReaderO
 size_t PackedFolder::find(const std::string& path) const {
   const auto found = std::ranges::find(files_, path, &File::path);
   if (found == files_.end()) {
-    throw error_at(reader_.path(), ErrorCode::not_found, "has no file '{}'", path);
+    throw error_at(reader_.path(), ErrorCode::not_found, "the packed folder has no file '{}'",
+                   path);
   }
   return static_cast<size_t>(found - files_.begin());
 }

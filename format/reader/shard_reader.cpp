@@ -45,16 +45,19 @@ const Field& column_field(const ShardReader& shard, const std::string& name, siz
   position = shard.schema().require(name);
   const Field& field = shard.schema().fields[position];
   if (!field.column) {
-    throw Error(ErrorCode::not_found, fmt::format("field '{}' is not kept as a column", name),
-                {.path = shard.path().string(), .subject = ErrorSubject::field, .name = name});
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("field '{}' is not a column, because its values are not in the index", name),
+        {.path = shard.path().string(), .subject = ErrorSubject::field, .name = name});
   }
   return field;
 }
 
 [[noreturn]] void wrong_column_type(const ShardReader& shard, const Field& field,
                                     const char* wanted) {
-  throw error_at(shard.path(), ErrorCode::invalid_argument, "column '{}' contains {}{}{}, not {}",
-                 field.name, to_string(field.type), has_dtype(field) ? " " : "",
+  throw error_at(shard.path(), ErrorCode::invalid_argument,
+                 "column '{}' contains values of type {}{}{}, not {}", field.name,
+                 to_string(field.type), has_dtype(field) ? " " : "",
                  has_dtype(field) ? to_string(field.dtype) : "", wanted);
 }
 
@@ -145,7 +148,8 @@ ShardSummary ShardReader::summary() const {
 RecordLocation ShardReader::locate(int64_t record) const {
   if (record < 0 || record >= num_records_) {
     throw error_at(path(), ErrorCode::invalid_argument,
-                   "there is no record {}; the shard has {} records", record, num_records_);
+                   "there is no record {}; the shard has {} records, and the first is record 0",
+                   record, num_records_);
   }
   return shard_errors_only(path(), record, [&] { return file_->locate(record); });
 }
@@ -175,7 +179,8 @@ bool ShardReader::read_field(int64_t record, size_t field, std::vector<std::byte
   const size_t num_fields = schema().fields.size();
   if (field >= num_fields) {
     throw error_at(path(), ErrorCode::invalid_argument,
-                   "field {} is out of range: the schema has {} fields", field, num_fields);
+                   "there is no field {}; the schema has {} fields, and the first is field 0",
+                   field, num_fields);
   }
   return shard_errors_only(path(), record, [&] {
     return without_damaged_copy(*file_->reader(),
@@ -317,8 +322,8 @@ std::span<const std::byte> RecordUnpacker::unpack(const ShardReader& shard, int6
     if (is_damaged && !has_checksum(where, stored)) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("the record is damaged: {} of its {} bytes is {:08x}, expected {:08x}; "
-                      "copy or convert the shard again",
+          fmt::format("the record is damaged: the {} of its {} bytes is {:08x}, but must be "
+                      "{:08x}; copy or convert the shard again",
                       where.checksum_type == Checksum::crc32c ? "CRC-32C" : "CRC-32", stored.size(),
                       checksum_of(stored, where.checksum_type), where.checksum),
           {.path = shard.path().string(), .record = record, .offset = where.offset});

@@ -8,11 +8,6 @@
 namespace ffkit {
 namespace {
 
-[[noreturn]] void out_of_range(size_t field, size_t num_fields) {
-  throw error_of(ErrorCode::invalid_argument, "field {} is out of range: the schema has {} fields",
-                 field, num_fields);
-}
-
 constexpr uint32_t kMaxDimensions = 32;
 
 // Whether product(shape) * size_of(dtype) == num_bytes, without overflow.
@@ -31,7 +26,8 @@ bool shape_fits(std::span<const int64_t> shape, DType dtype, size_t num_bytes) {
 [[noreturn]] void throw_corrupt_field(const Field& field, size_t num_bytes,
                                       const std::string& wanted, const RecordName& name) {
   throw Error(ErrorCode::corrupt,
-              fmt::format("field '{}': {} bytes are not {}", field.name, num_bytes, wanted),
+              fmt::format("field '{}' has {} bytes, but these bytes are not {}", field.name,
+                          num_bytes, wanted),
               context_of(name));
 }
 
@@ -85,7 +81,7 @@ RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, 
   const size_t num_fields = stored().fields.size();
   if (record.size() < table_bytes(num_fields)) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("a record of {} bytes is too short for the table of {} fields",
+                fmt::format("the record has {} bytes, too few for the table of its {} fields",
                             record.size(), num_fields),
                 context_of(name));
   }
@@ -109,8 +105,7 @@ RecordView::RecordView(const Schema& schema, std::span<const std::byte> record, 
 }
 
 FieldView RecordView::field(size_t i) const {
-  const size_t num_fields = schema_.fields.size();
-  if (i >= num_fields) out_of_range(i, num_fields);
+  require_field(i, schema_.fields.size());
   const Field& description = schema_.fields[i];
   if (readable_ != nullptr && !(*readable_)[i]) {
     ErrorContext context = context_of(name_);
@@ -207,6 +202,13 @@ std::optional<std::vector<std::span<const std::byte>>> parse_list(
   return items;
 }
 
+void require_field(size_t field, size_t num_fields) {
+  if (field < num_fields) return;
+  throw error_of(ErrorCode::invalid_argument,
+                 "there is no field {}; the schema has {} fields, and the first is field 0", field,
+                 num_fields);
+}
+
 void throw_wrong_type(const Field& field, std::string_view wanted) {
   throw error_of(ErrorCode::invalid_argument, "field '{}' is of type {}, not {}", field.name,
                  to_string(field.type), wanted);
@@ -235,8 +237,8 @@ std::string_view FieldView::string() const {
 uint64_t FieldView::scalar_bits(DType dtype) const {
   const auto data = typed(FieldType::scalar, FieldType::scalar);
   if (field_->dtype != dtype) {
-    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar {}, not {}", field_->name,
-                   to_string(field_->dtype), to_string(dtype));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar of type {}, not {}",
+                   field_->name, to_string(field_->dtype), to_string(dtype));
   }
   if (data.size() != size_of(dtype)) {
     throw_corrupt_field(*field_, data.size(), fmt::format("a {}", to_string(dtype)), name_);

@@ -12,9 +12,10 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
 }
 
 [[noreturn]] void not_a_tensor(const Field& field, const TensorView& tensor) {
-  throw error_of(ErrorCode::invalid_argument,
-                 "field '{}': {} bytes are not a tensor of {} of the given shape", field.name,
-                 tensor.data.size(), to_string(field.dtype));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "the value of field '{}' has {} bytes, which do not fit a tensor of {} with the given shape",
+      field.name, tensor.data.size(), to_string(field.dtype));
 }
 
 // A list's bytes; `append_item(i)` appends the bytes of item i to `out`.
@@ -35,10 +36,7 @@ RecordBuilder::RecordBuilder(const Schema& schema)
     : schema_(schema), values_(schema.fields.size()) {}
 
 RecordBuilder::Value& RecordBuilder::slot(size_t field, FieldType a, FieldType b) {
-  if (field >= values_.size()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "field {} is out of range: the schema has {} fields", field, values_.size());
-  }
+  require_field(field, values_.size());
   const FieldType type = schema_.fields[field].type;
   if (type != a && type != b) throw_wrong_type(schema_.fields[field], to_string(a));
   Value& value = values_[field];
@@ -73,8 +71,8 @@ void RecordBuilder::set_scalar_bits(size_t field, DType dtype, uint64_t bits) {
   const Field& described = schema_.fields[field];
   if (described.dtype != dtype) {
     value.is_set = false;
-    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar {}, not {}", described.name,
-                   to_string(described.dtype), to_string(dtype));
+    throw error_of(ErrorCode::invalid_argument, "field '{}' is a scalar of type {}, not {}",
+                   described.name, to_string(described.dtype), to_string(dtype));
   }
   value.scalar_bits = bits;
   value.has_scalar_bits = true;
@@ -116,10 +114,7 @@ void RecordBuilder::set_list(size_t field, std::span<const TensorView> items) {
 }
 
 void RecordBuilder::set_raw(size_t field, const FieldView& view) {
-  if (field >= values_.size()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "field {} is out of range: the schema has {} fields", field, values_.size());
-  }
+  require_field(field, values_.size());
   Value& value = slot(field, schema_.fields[field].type, schema_.fields[field].type);
   value.is_set = !view.is_null();
   value.data = view.raw();

@@ -46,6 +46,8 @@ std::optional<TensorView> parse_tensor(DType dtype, std::span<const std::byte> b
 // The items of a list in a field's bytes; nothing when they do not hold one.
 std::optional<std::vector<std::span<const std::byte>>> parse_list(std::span<const std::byte> bytes);
 
+// Throws Error(invalid_argument) unless the schema, of `num_fields`, has the field.
+void require_field(size_t field, size_t num_fields);
 [[noreturn]] void throw_wrong_type(const Field& field, std::string_view wanted);
 
 }  // namespace ffkit

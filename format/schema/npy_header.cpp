@@ -12,7 +12,7 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void no_npy(const std::string& why) {
-  throw Error(ErrorCode::corrupt, "is not a .npy file: " + why);
+  throw Error(ErrorCode::corrupt, "the data are not a .npy file: " + why);
 }
 
 // The text between the value's first character and what ends it in "{'descr': '<f4',
@@ -22,13 +22,12 @@ std::string_view text_of_key(std::string_view header, std::string_view key) {
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at + key.size() + 2);
   const size_t begin =
       colon == std::string_view::npos ? colon : header.find_first_not_of(' ', colon + 1);
-  if (begin == std::string_view::npos) no_npy(fmt::format("its header has no '{}'", key));
+  if (begin == std::string_view::npos) no_npy(fmt::format("the header has no '{}'", key));
   const char open = header[begin];
   const size_t end = open == '('    ? header.find(')', begin)
                      : open == '\'' ? header.find('\'', begin + 1)
                                     : header.find_first_of(",}", begin);
-  if (end == std::string_view::npos)
-    no_npy(fmt::format("the '{}' of its header does not end", key));
+  if (end == std::string_view::npos) no_npy(fmt::format("'{}' in the header does not end", key));
   const bool is_bracketed = open == '(' || open == '\'';
   return is_bracketed ? header.substr(begin + 1, end - begin - 1)
                       : header.substr(begin, end - begin);
@@ -72,28 +71,30 @@ DType dtype_of_numpy(std::string_view descr) {
   for (const auto& [name, dtype] : kTypes) {
     if (descr == name) return dtype;
   }
-  throw error_of(ErrorCode::unsupported,
-                 "numbers of the NumPy type '{}' are not supported; save them as little-endian "
-                 "integers or floats of 1 to 8 bytes",
-                 descr);
+  throw error_of(
+      ErrorCode::unsupported,
+      "ffkit does not support numbers of the NumPy type '{}'; save the numbers as little-endian "
+      "integers or floats of 1 to 8 bytes",
+      descr);
 }
 
 NpyHeader read_npy_header(std::span<const std::byte> file) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   constexpr size_t kShortest = 10;
   if (file.size() < kShortest || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
-    no_npy("it does not begin with \\x93NUMPY");
+    no_npy("they do not begin with \\x93NUMPY");
   }
   const auto version = std::to_integer<int>(file[6]);
   if (version < 1 || version > 3) {
     throw error_of(ErrorCode::unsupported,
-                   "is a .npy file of version {}; versions 1 to 3 are supported", version);
+                   "the data are a .npy file of version {}; ffkit supports the versions 1 to 3",
+                   version);
   }
   const size_t begin = version == 1 ? kShortest : kShortest + 2;
-  if (file.size() < begin) no_npy("it is cut off");
+  if (file.size() < begin) no_npy("they are cut off");
   const size_t length =
       version == 1 ? load_le<uint16_t>(file.data() + 8) : load_le<uint32_t>(file.data() + 8);
-  if (file.size() - begin < length) no_npy("it is cut off");
+  if (file.size() - begin < length) no_npy("they are cut off");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + begin, length);
 
   NpyHeader result{.dtype = dtype_of_numpy(text_of_key(header, "descr")),
@@ -103,17 +104,19 @@ NpyHeader read_npy_header(std::span<const std::byte> file) {
   size_t expected = size_of(result.dtype);
   for (const int64_t size : result.shape) {
     if (__builtin_mul_overflow(expected, static_cast<size_t>(size), &expected)) {
-      no_npy("its shape is too large");
+      no_npy("the shape is too large");
     }
   }
   if (num_bytes != expected) {
-    no_npy(fmt::format("its shape needs {} bytes of numbers, but it has {}", expected, num_bytes));
+    no_npy(fmt::format("the shape needs {} bytes of numbers, but there are {} bytes", expected,
+                       num_bytes));
   }
   const std::string_view order = text_of_key(header, "fortran_order");
   // An array of one dimension is the same in both orders, and NumPy may write either.
   if (order.starts_with("True") && result.shape.size() > 1) {
     throw Error(ErrorCode::unsupported,
-                "its numbers are in Fortran order; save numpy.ascontiguousarray(...) of it");
+                "the numbers of the array are in Fortran order; save "
+                "numpy.ascontiguousarray(array) instead");
   }
   return result;
 }

@@ -64,7 +64,7 @@ std::string Schema::difference(const Schema& other) const {
   for (size_t i = 0; i < std::max(fields.size(), other.fields.size()); ++i) {
     const std::string a = i < fields.size() ? describe(fields[i]) : "missing";
     const std::string b = i < other.fields.size() ? describe(other.fields[i]) : "missing";
-    if (a != b) return fmt::format("field {} is {} in one and {} in the other", i, a, b);
+    if (a != b) return fmt::format("field {} is {} in one schema and {} in the other", i, a, b);
   }
   return "";
 }

@@ -54,8 +54,8 @@ void require_record_fits(const RecordLocation& where, int64_t record,
   if (fits(where, limits)) return;
   throw Error(
       ErrorCode::unsupported,
-      fmt::format("the record has {} bytes, more than the limit of {} ({}); raise the limit if "
-                  "this size is right",
+      fmt::format("the record has {} bytes, more than the limit of {} bytes ({}); raise the limit "
+                  "if the size is correct",
                   bytes_in_memory(where), limits.max_record_bytes, option_name("max_record")),
       {.path = file.string(), .record = record, .offset = where.offset});
 }

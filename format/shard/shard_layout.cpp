@@ -27,17 +27,17 @@ constexpr const char* kRemedy = "; copy or convert the shard again";
 void check_crc(uint32_t stored, uint32_t computed, const char* what, const std::string& path,
                int64_t offset) {
   if (stored == computed) return;
-  throw_corrupt_shard(
-      path, offset,
-      fmt::format("{} is damaged: CRC-32C is {:08x}, expected {:08x}", what, computed, stored));
+  throw_corrupt_shard(path, offset,
+                      fmt::format("{} is damaged: its CRC-32C is {:08x}, but must be {:08x}", what,
+                                  computed, stored));
 }
 
 void check_major_version(uint32_t version, const std::string& path) {
   if (version > kMajorVersion) {
-    throw error_at(
-        path, ErrorCode::unsupported,
-        "the shard has format version {}, newer than the {} this program knows; use a newer ffkit",
-        version, kMajorVersion);
+    throw error_at(path, ErrorCode::unsupported,
+                   "the shard has format version {}, but this program knows only versions up to "
+                   "{}; use a newer ffkit",
+                   version, kMajorVersion);
   }
   if (version < kMajorVersion) {
     throw_corrupt_shard(path, 8,
@@ -70,8 +70,8 @@ std::array<std::byte, kHeaderBytes> encode_header(const ShardHeader& header) {
 ShardHeader decode_header(std::span<const std::byte, kHeaderBytes> bytes, const std::string& path) {
   if (!has_v2_magic(bytes)) {
     throw_corrupt_shard(path, 0,
-                        "is neither an ffkit shard (it does not begin with the magic number) nor "
-                        "an FFRecord v1 file");
+                        "the file is neither an ffkit shard nor an FFRecord v1 file: it does not "
+                        "begin with the magic number of a shard");
   }
   // Before the CRC: a newer version may keep its checksum elsewhere.
   check_major_version(load_le<uint32_t>(bytes.data() + 8), path);
@@ -112,8 +112,9 @@ ShardTrailer decode_trailer(std::span<const std::byte, kTrailerBytes> bytes,
                             const std::string& path, int64_t file_bytes) {
   const int64_t at = file_bytes - kTrailerBytes;
   if (std::memcmp(bytes.data() + 60, kEndMagic.data(), kEndMagic.size()) != 0) {
-    throw_corrupt_shard(
-        path, at, "does not end with a shard trailer: it was cut off or something was appended");
+    throw_corrupt_shard(path, at,
+                        "the file does not end with the trailer of a shard: the file was cut off, "
+                        "or other data follow the trailer");
   }
   check_crc(load_le<uint32_t>(bytes.data() + 56), trailer_crc(bytes), "the trailer", path, at);
   check_major_version(load_le<uint32_t>(bytes.data() + 20), path);
@@ -184,9 +185,9 @@ Catalog decode_catalog(std::string_view text, const std::string& path, int64_t c
     }
     const int64_t length = catalog.streams[static_cast<size_t>(found)].num_bytes;
     if (num_bytes >= 0 && length != num_bytes) {
-      throw_corrupt_shard(
-          path, catalog_offset,
-          fmt::format("the stream '{}' has {} bytes instead of {}", name, length, num_bytes));
+      throw_corrupt_shard(path, catalog_offset,
+                          fmt::format("the stream '{}' has {} bytes, but must have {} bytes", name,
+                                      length, num_bytes));
     }
   };
   const int64_t n = catalog.num_records;

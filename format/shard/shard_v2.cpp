@@ -28,19 +28,88 @@ class StreamReader {
   // `file` must outlive the reader. `number` is the stream's position in the catalog. Keeps up to
   // `cache_bytes` of pages.
   StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
-               int64_t cache_bytes = kPageBytes);
+               int64_t cache_bytes = kPageBytes)
+      : file_(file),
+        info_(std::move(info)),
+        number_(number),
+        slots_(static_cast<size_t>(std::clamp<int64_t>(cache_bytes / kPageBytes, 1,
+                                                       std::max<int64_t>(info_.num_pages(), 1)))),
+        is_known_(static_cast<size_t>(std::min(info_.num_pages(), kMaxBits) / 64 + 1)) {}
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
-  const StreamInfo& info() const { return info_; }
   // Copies the element at `position` of the payload, which must not cross a page: those of entries
   // and columns do not (FORMAT.md). Throws Error(corrupt) or Error(io).
-  void read(int64_t position, std::span<std::byte> element) const;
+  void read(int64_t position, std::span<std::byte> element) const {
+    const int64_t page_number = position / kPayloadBytes;
+    const auto within = static_cast<size_t>(position % kPayloadBytes);
+    const size_t number = static_cast<size_t>(page_number) % slots_.size();
+    Slot& slot = slots_[number];
+    std::mutex& mutex = mutexes_[number % kNumMutexes];
+    const auto copy_from = [&](const Page& page) {
+      std::memcpy(element.data(), page.data() + within, element.size());
+    };
+    {
+      const std::scoped_lock lock(mutex);
+      if (slot.page_number == page_number) return copy_from(*slot.page);
+    }
+    // Two threads may read the same page at once; the later one's is kept.
+    auto page = std::make_unique<Page>();
+    load(page_number, *page);
+    set_is_known(page_number);
+    copy_from(*page);
+    const std::scoped_lock lock(mutex);
+    slot.page_number = page_number;
+    slot.page.swap(page);
+  }
+
   // Tells the kernel that read() will want the page of `position`, unless that was read or asked
   // for before: then the page cache has it. A hint that does not wait.
-  void will_read(int64_t position) const;
+  void will_read(int64_t position) const {
+    const int64_t page_number = position / kPayloadBytes;
+    if (set_is_known(page_number)) return;
+    file_.announce(info_.offset + page_number * kPageBytes, kPageBytes);
+  }
+
   // The whole payload; checks every page and the checksum over all of them.
-  std::vector<std::byte> read_all() const;
+  std::vector<std::byte> read_all() const {
+    std::vector<std::byte> payload;
+    // A sparse file may claim any length: memory is taken for what was read and checked.
+    constexpr int64_t kMaxReserved = 64 << 20;
+    payload.reserve(static_cast<size_t>(std::min(info_.num_bytes, kMaxReserved)));
+    uint32_t crc = 0;
+    constexpr int64_t kPagesPerRead = 256;
+    std::vector<std::byte> buffer;
+    for (int64_t first = 0; first < info_.num_pages(); first += kPagesPerRead) {
+      const int64_t count = std::min(kPagesPerRead, info_.num_pages() - first);
+      buffer.resize(static_cast<size_t>(count * kPageBytes));
+      const auto page_of_buffer = [&](int64_t i) {
+        return std::span<const std::byte, kPageBytes>(buffer.data() + i * kPageBytes, kPageBytes);
+      };
+      without_damaged_copy(file_, [&] {
+        file_.read_at(info_.offset + first * kPageBytes, buffer);
+        for (int64_t i = 0; i < count; ++i) {
+          check_page(page_of_buffer(i), first + i, number_, info_, file_.path().string());
+        }
+      });
+      for (int64_t i = 0; i < count; ++i) {
+        const std::span<const std::byte, kPageBytes> page = page_of_buffer(i);
+        crc = crc32c(page.last(4), crc);
+        const int64_t used = std::min(kPayloadBytes, info_.num_bytes - (first + i) * kPayloadBytes);
+        payload.insert(payload.end(), page.begin(), page.begin() + used);
+      }
+    }
+    if (crc != info_.crc32c) {
+      throw Error(
+          ErrorCode::corrupt,
+          fmt::format(
+              "the index stream '{}' is damaged: CRC-32C over its pages is {:08x}, expected "
+              "{:08x}; copy or convert the shard again",
+              info_.name, crc, info_.crc32c),
+          {.path = file_.path().string(), .offset = info_.offset});
+    }
+    return payload;
+  }
 
  private:
   using Page = std::array<std::byte, kPageBytes>;
@@ -48,7 +117,22 @@ class StreamReader {
     int64_t page_number = -1;
     std::unique_ptr<Page> page;
   };
-  void load(int64_t page_number, Page& page) const;
+
+  void load(int64_t page_number, Page& page) const {
+    without_damaged_copy(file_, [&] {
+      file_.read_at(info_.offset + page_number * kPageBytes, page);
+      check_page(page, page_number, number_, info_, file_.path().string());
+    });
+  }
+
+  // Returns what it was.
+  bool set_is_known(int64_t page_number) const {
+    const auto bit = static_cast<size_t>(page_number % kMaxBits);
+    std::atomic<uint64_t>& word = is_known_[bit / 64];
+    const uint64_t mask = uint64_t{1} << (bit % 64);
+    if ((word.load(std::memory_order_relaxed) & mask) != 0) return true;
+    return (word.fetch_or(mask, std::memory_order_relaxed) & mask) != 0;
+  }
 
   const RandomReader& file_;
   StreamInfo info_;
@@ -61,101 +145,8 @@ class StreamReader {
   // A bit a page, modulo kMaxBits: whether it was read or asked for. To ask takes a system call,
   // which is a tenth of what a small record costs.
   static constexpr int64_t kMaxBits = 1 << 20;
-  bool set_is_known(int64_t page_number) const;
   mutable std::vector<std::atomic<uint64_t>> is_known_;
 };
-
-StreamReader::StreamReader(const RandomReader& file, StreamInfo info, uint32_t number,
-                           int64_t cache_bytes)
-    : file_(file),
-      info_(std::move(info)),
-      number_(number),
-      slots_(static_cast<size_t>(std::clamp<int64_t>(cache_bytes / kPageBytes, 1,
-                                                     std::max<int64_t>(info_.num_pages(), 1)))),
-      is_known_(static_cast<size_t>(std::min(info_.num_pages(), kMaxBits) / 64 + 1)) {}
-
-void StreamReader::load(int64_t page_number, Page& page) const {
-  without_damaged_copy(file_, [&] {
-    file_.read_at(info_.offset + page_number * kPageBytes, page);
-    check_page(page, page_number, number_, info_, file_.path().string());
-  });
-}
-
-void StreamReader::read(int64_t position, std::span<std::byte> element) const {
-  const int64_t page_number = position / kPayloadBytes;
-  const auto within = static_cast<size_t>(position % kPayloadBytes);
-  const size_t number = static_cast<size_t>(page_number) % slots_.size();
-  Slot& slot = slots_[number];
-  std::mutex& mutex = mutexes_[number % kNumMutexes];
-  const auto copy_from = [&](const Page& page) {
-    std::memcpy(element.data(), page.data() + within, element.size());
-  };
-  {
-    const std::scoped_lock lock(mutex);
-    if (slot.page_number == page_number) return copy_from(*slot.page);
-  }
-  // Two threads may read the same page at once; the later one's is kept.
-  auto page = std::make_unique<Page>();
-  load(page_number, *page);
-  set_is_known(page_number);
-  copy_from(*page);
-  const std::scoped_lock lock(mutex);
-  slot.page_number = page_number;
-  slot.page.swap(page);
-}
-
-void StreamReader::will_read(int64_t position) const {
-  const int64_t page_number = position / kPayloadBytes;
-  if (set_is_known(page_number)) return;
-  file_.announce(info_.offset + page_number * kPageBytes, kPageBytes);
-}
-
-// Returns what it was.
-bool StreamReader::set_is_known(int64_t page_number) const {
-  const auto bit = static_cast<size_t>(page_number % kMaxBits);
-  std::atomic<uint64_t>& word = is_known_[bit / 64];
-  const uint64_t mask = uint64_t{1} << (bit % 64);
-  if ((word.load(std::memory_order_relaxed) & mask) != 0) return true;
-  return (word.fetch_or(mask, std::memory_order_relaxed) & mask) != 0;
-}
-
-std::vector<std::byte> StreamReader::read_all() const {
-  std::vector<std::byte> payload;
-  // A sparse file may claim any length: memory is taken for what was read and checked.
-  constexpr int64_t kMaxReserved = 64 << 20;
-  payload.reserve(static_cast<size_t>(std::min(info_.num_bytes, kMaxReserved)));
-  uint32_t crc = 0;
-  constexpr int64_t kPagesPerRead = 256;
-  std::vector<std::byte> buffer;
-  for (int64_t first = 0; first < info_.num_pages(); first += kPagesPerRead) {
-    const int64_t count = std::min(kPagesPerRead, info_.num_pages() - first);
-    buffer.resize(static_cast<size_t>(count * kPageBytes));
-    const auto page_of_buffer = [&](int64_t i) {
-      return std::span<const std::byte, kPageBytes>(buffer.data() + i * kPageBytes, kPageBytes);
-    };
-    without_damaged_copy(file_, [&] {
-      file_.read_at(info_.offset + first * kPageBytes, buffer);
-      for (int64_t i = 0; i < count; ++i) {
-        check_page(page_of_buffer(i), first + i, number_, info_, file_.path().string());
-      }
-    });
-    for (int64_t i = 0; i < count; ++i) {
-      const std::span<const std::byte, kPageBytes> page = page_of_buffer(i);
-      crc = crc32c(page.last(4), crc);
-      const int64_t used = std::min(kPayloadBytes, info_.num_bytes - (first + i) * kPayloadBytes);
-      payload.insert(payload.end(), page.begin(), page.begin() + used);
-    }
-  }
-  if (crc != info_.crc32c) {
-    throw Error(
-        ErrorCode::corrupt,
-        fmt::format("the index stream '{}' is damaged: CRC-32C over its pages is {:08x}, expected "
-                    "{:08x}; copy or convert the shard again",
-                    info_.name, crc, info_.crc32c),
-        {.path = file_.path().string(), .offset = info_.offset});
-  }
-  return payload;
-}
 
 class ShardV2 final : public ShardFile {
  public:
@@ -208,15 +199,16 @@ class ShardV2 final : public ShardFile {
     if (where.offset < kHeaderBytes || where.stored_bytes < 1 ||
         where.offset > trailer_.catalog_offset ||
         where.stored_bytes > trailer_.catalog_offset - where.offset) {
-      corrupt("its index entry points outside of the shard", where.offset, record);
+      corrupt("the index entry of the record points outside of the shard", where.offset, record);
     }
     if (where.codec == Codec::none && where.raw_bytes != where.stored_bytes) {
-      corrupt("its index entry has two different lengths", where.offset, record);
+      corrupt("the index entry of the record has two different lengths", where.offset, record);
     }
     if (where.codec != Codec::none &&
         (where.raw_bytes < 1 || where.raw_bytes > kMaxCompressedBytes ||
          where.raw_bytes / kMaxZstdRatio > where.stored_bytes)) {
-      corrupt(fmt::format("its index entry has wrong sizes: {} bytes compressed to {}",
+      corrupt(fmt::format("the index entry of the record has wrong sizes: {} bytes cannot be "
+                          "compressed to {} bytes",
                           where.raw_bytes, where.stored_bytes),
               where.offset, record);
     }
@@ -232,7 +224,7 @@ class ShardV2 final : public ShardFile {
     if (where.codec == Codec::none) return stored;
     const unsigned long long content = ZSTD_getFrameContentSize(stored.data(), stored.size());
     if (content != static_cast<unsigned long long>(where.raw_bytes)) {
-      corrupt("the record is not the zstd frame that its index entry describes", where.offset,
+      corrupt("the size of the record's zstd frame differs from its index entry", where.offset,
               record);
     }
     if (buffers.zstd == nullptr) buffers.zstd.reset(ZSTD_createDCtx());
@@ -264,8 +256,10 @@ class ShardV2 final : public ShardFile {
     for (size_t i = 0; i < values.size(); ++i) {
       const auto end = load_le<uint64_t>(ends.data() + 8 * i);
       if (end < begin || end > text.size()) {
-        corrupt(fmt::format("column '{}' ends at byte {} of {}", column, end, text.size()), -1,
-                static_cast<int64_t>(i));
+        corrupt(fmt::format("the value of column '{}' ends at byte {}, but the column has {} bytes "
+                            "and values must follow one another",
+                            column, end, text.size()),
+                -1, static_cast<int64_t>(i));
       }
       values[i].assign(reinterpret_cast<const char*>(text.data()) + begin, end - begin);
       begin = end;
@@ -360,9 +354,12 @@ class ShardV2 final : public ShardFile {
       const ErrorContext& context = error.context();
       if (context.errno_value != EIO) throw;
       throw Error(ErrorCode::io,
-                  "the shard's zstd dictionary cannot be read, so the records that need it cannot "
-                  "be read either; copy or convert the shard again",
-                  {.path = name(), .offset = context.offset, .errno_value = EIO});
+                  "the zstd dictionary of the shard cannot be read, so the records that use this "
+                  "dictionary cannot be read either",
+                  {.path = name(),
+                   .offset = context.offset,
+                   .errno_value = EIO,
+                   .remedy = "copy or convert the shard again"});
     }
   }
 
@@ -373,7 +370,8 @@ class ShardV2 final : public ShardFile {
       const int number = catalog_.find_stream("dictionary");
       if (number < 0 ||
           catalog_.streams[static_cast<size_t>(number)].num_bytes > kMaxDictionaryBytes) {
-        corrupt("the record needs a zstd dictionary, and the shard has none", offset, record);
+        corrupt("the record needs a zstd dictionary, but the shard has no dictionary", offset,
+                record);
       }
       const std::vector<std::byte> bytes = read_dictionary();
       dictionary_.reset(ZSTD_createDDict(bytes.data(), bytes.size()));

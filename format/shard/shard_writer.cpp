@@ -98,7 +98,8 @@ ShardWriter::ShardWriter(std::filesystem::path path, Schema schema, ShardWriterO
                    kMinAlignment, kMaxAlignment);
   }
   if (errors_only(path, [&] { return is_file_at(path); })) {
-    throw error_at(path, ErrorCode::invalid_argument, "exists already; nothing is overwritten");
+    throw error_at(path, ErrorCode::invalid_argument,
+                   "the file exists already, and it is not overwritten; give another name");
   }
   RecordCompressor compressor(options.compression);
   std::unique_ptr<FileSink> file = create_sink(path, options.expected_bytes);

@@ -116,30 +116,31 @@ class V1File final : public ShardFile {
     stored_crc_ = load_le<uint32_t>(fixed.data());
     const auto count = load_le<int64_t>(fixed.data() + 4);
     if (count < 0 || count > (file_bytes_ - kV1FixedBytes) / kV1BytesPerRecord) {
-      corrupt(fmt::format("is not an FFRecord file: it says that it has {} records", count));
+      corrupt(fmt::format(
+          "the file is not an FFRecord file: its header says that it has {} records", count));
     }
     const int64_t header_bytes = kV1FixedBytes + kV1BytesPerRecord * count;
     if (header_bytes > limits_.max_v1_header_bytes) {
       throw error_at(file_->path(), ErrorCode::unsupported,
-                     "the header for {} records has {} bytes, more than the limit of {} "
+                     "the header for {} records has {} bytes, more than the limit of {} bytes "
                      "(max_v1_header_bytes); split the file, or raise the limit",
                      count, header_bytes, limits_.max_v1_header_bytes);
     }
     // The offsets first, though they stand behind the checksums: what is no header is found out
     // before memory is taken for it.
     const int64_t end = read_offsets(count);
-    const auto* fixed_bytes = reinterpret_cast<const unsigned char*>(fixed.data());
-    header_crc_ = static_cast<uint32_t>(crc32_z(0, fixed_bytes + 4, 8));
+    header_crc_ = checksum_of(std::span(fixed).subspan(4), Checksum::crc32);
     read_table<uint32_t>(kV1FixedBytes, count, header_crc_,
                          [&](uint32_t checksum) { checksums_.push_back(checksum); });
     header_crc_ = static_cast<uint32_t>(crc32_combine(header_crc_, offsets_crc_, 8 * count));
     if (stored_crc_ != 0 && stored_crc_ != header_crc_) {
-      corrupt(fmt::format("the header is damaged: CRC-32 is {:08x}, expected {:08x}", header_crc_,
-                          stored_crc_));
+      corrupt(fmt::format("the header is damaged: its CRC-32 is {:08x}, but must be {:08x}",
+                          header_crc_, stored_crc_));
     }
     if (end > file_bytes_ || (count == 0 && end != file_bytes_)) {
-      corrupt(fmt::format("it was cut off: it has {} bytes, but its last record begins at byte {}",
-                          file_bytes_, end));
+      corrupt(fmt::format(
+          "the file was cut off: it has {} bytes, but its last record begins at byte {}",
+          file_bytes_, end));
     }
   }
 

@@ -1,5 +1,3 @@
-#include <zlib.h>
-
 #include <new>
 #include <vector>
 
@@ -12,15 +10,6 @@
 #include "v1/v1_file.h"
 
 namespace ffkit {
-namespace {
-
-uint32_t crc32_of(std::span<const std::byte> data) {
-  if (data.empty()) return 0;  // zlib takes a null pointer for a wish to begin anew
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const unsigned char*>(data.data()), data.size()));
-}
-
-}  // namespace
 
 struct V1Writer::Impl {
   std::filesystem::path path;
@@ -48,7 +37,7 @@ struct V1Writer::Impl {
       store_le(next, offset);
       next += sizeof(offset);
     }
-    store_le(bytes.data(), crc32_of(std::span(bytes).subspan(4)));
+    store_le(bytes.data(), checksum_of(std::span(bytes).subspan(4), Checksum::crc32));
     return bytes;
   }
 };
@@ -58,11 +47,12 @@ V1Writer::V1Writer(std::filesystem::path path, int64_t num_records) {
     throw error_at(path, ErrorCode::invalid_argument, message);
   };
   if (num_records < 0 || num_records > kMaxV1Records) {
-    refuse(fmt::format("an FFRecord v1 file has 0 to {} records, not {}; write several files",
-                       kMaxV1Records, num_records));
+    refuse(
+        fmt::format("an FFRecord v1 file can have 0 to {} records, but not {}; write several files",
+                    kMaxV1Records, num_records));
   }
   if (errors_only(path, [&] { return std::filesystem::exists(path); })) {
-    refuse("exists already; nothing is overwritten");
+    refuse("the file exists already, and it is not overwritten; give another name");
   }
   std::filesystem::path temporary = path;
   temporary += ".tmp";
@@ -87,9 +77,11 @@ int64_t V1Writer::append(std::span<const std::byte> record) try {
   Impl& self = *impl_;
   const auto number = std::ssize(self.offsets);
   if (number == self.num_records) {
-    self.refuse(fmt::format("was started for {} records, and this is one more", self.num_records));
+    self.refuse(
+        fmt::format("the file was started for {} records, but the program appended one more record",
+                    self.num_records));
   }
-  self.checksums.push_back(crc32_of(record));
+  self.checksums.push_back(checksum_of(record, Checksum::crc32));
   self.offsets.push_back(self.out.end());
   self.out.write(record);
   return number;
@@ -100,8 +92,8 @@ int64_t V1Writer::append(std::span<const std::byte> record) try {
 int64_t V1Writer::finish() try {
   Impl& self = *impl_;
   if (std::ssize(self.offsets) != self.num_records) {
-    self.refuse(fmt::format("was started for {} records, but has only {}", self.num_records,
-                            self.offsets.size()));
+    self.refuse(fmt::format("the file was started for {} records, but it has only {} records",
+                            self.num_records, self.offsets.size()));
   }
   self.out.flush();
   self.out.file().write_at(0, self.header());

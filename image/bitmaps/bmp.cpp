@@ -39,7 +39,7 @@ enum Compression : uint32_t { kUncompressed = 0, kRle8 = 1, kRle4 = 2, kBitField
 
 [[noreturn]] void throw_unsupported_bmp(const std::string& what) {
   throw error_of(ErrorCode::unsupported,
-                 "this kind of BMP is not supported ({}); convert it to a PNG", what);
+                 "ffkit does not support this kind of BMP ({}); convert the picture to PNG", what);
 }
 
 [[noreturn]] void throw_corrupt_bmp(const std::string& what) {
@@ -115,7 +115,8 @@ class BmpHeaderReader {
 
   void set_size(int32_t width, int32_t height, bool may_be_top_down) {
     if (width < 1 || height == 0 || height == INT32_MIN) {
-      throw_corrupt_bmp(fmt::format("its header claims {} x {} pixels", width, height));
+      throw_corrupt_bmp(
+          fmt::format("its header says {} x {} pixels, which is not possible", width, height));
     }
     header_.width = width;
     header_.height = std::abs(height);
@@ -176,7 +177,7 @@ class BmpHeaderReader {
       header_.pixels_begin += palette_bytes_;
     }
     if (header_.pixels_begin < headers_end) {
-      throw_corrupt_bmp(fmt::format("its pixels begin at byte {}, inside its header of {} bytes",
+      throw_corrupt_bmp(fmt::format("its pixels begin at byte {}, but its header has {} bytes",
                                     header_.pixels_begin, headers_end));
     }
     const size_t available = data_.size() - std::min(data_.size(), header_.pixels_begin);
@@ -196,7 +197,7 @@ class BmpHeaderReader {
   [[noreturn]] void throw_truncated(size_t needed, size_t available) const {
     throw error_of(ErrorCode::corrupt,
                    "truncated BMP: {} x {} pixels of {} bits need {} bytes, but the file has {} "
-                   "bytes after byte {}, where the pixels begin; get the file again",
+                   "bytes from the begin of the pixels (byte {}) on; get the file again",
                    header_.width, header_.height, header_.bits, needed, available,
                    header_.pixels_begin);
   }
@@ -266,7 +267,7 @@ class BmpRunReader {
 
   void copy(size_t count) {
     if (count > width_ - x_) {
-      throw_corrupt_bmp(fmt::format("{} pixels are beyond the end of row {} of {}",
+      throw_corrupt_bmp(fmt::format("{} pixels lie beyond the end of row {} of {}",
                                     count - (width_ - x_), y_ + 1, height_));
     }
     uint8_t* const out = here();

@@ -64,7 +64,8 @@ int64_t PnmText::number() {
   if (at_ == begin || value > INT32_MAX) return -1;
   if (at_ < text_.size() && text_[at_] == '#') {
     throw error_of(ErrorCode::corrupt,
-                   "broken PPM: a comment begins within the number {}; write a space before the #",
+                   "broken PPM: a comment begins inside the number {} in its header; write a space "
+                   "before the '#'",
                    text_.substr(begin, at_ - begin));
   }
   return value;
@@ -124,7 +125,8 @@ PnmHeader read_pnm_header(std::span<const std::byte> data) {
   if (!header.is_bitmap) header.max_value = header_number(text, "largest value");
   if (header.max_value > kMaxPnmValue) {
     throw error_of(ErrorCode::corrupt,
-                   "broken PPM: its largest value is {}, more than {}; get the file again",
+                   "broken PPM: the largest value in its header is {}, but at most {} is allowed; "
+                   "get the file again",
                    header.max_value, kMaxPnmValue);
   }
   header.info.has_16_bits = header.max_value > 255;
@@ -187,7 +189,7 @@ size_t next_value(PnmText& text, const PnmHeader& header, int64_t pixel) {
   const int64_t value = header.is_bitmap ? text.character() - '0' : text.number();
   if (value < 0 && text.is_at_end()) {
     throw error_of(ErrorCode::corrupt,
-                   "truncated PPM: it ends before pixel {} of {}; get the file again", pixel,
+                   "truncated PPM: the file ends before pixel {} of {}; get the file again", pixel,
                    int64_t{header.info.width} * header.info.height);
   }
   if (value < 0 || value > header.max_value) {

@@ -32,13 +32,13 @@ void check_size(const ImageInfo& info) {
   if (int64_t{info.width} * info.height > ImageDecoder::max_pixels()) {
     throw error_of(ErrorCode::unsupported,
                    "the header says that the picture has {} x {} pixels, but ffkit decodes at most "
-                   "{}; make it smaller, or get it again if it is broken",
+                   "{} pixels; make the picture smaller, or get the picture again if it is damaged",
                    info.width, info.height, ImageDecoder::max_pixels());
   }
   if (info.width > kMaxSide || info.height > kMaxSide) {
     throw error_of(ErrorCode::unsupported,
                    "the header says that the picture has {} x {} pixels, but ffkit decodes at most "
-                   "{} per side; cut it, or get it again if it is broken",
+                   "{} pixels per side; cut the picture, or get the picture again if it is damaged",
                    info.width, info.height, kMaxSide);
   }
 }
@@ -47,7 +47,8 @@ void check_region(const Rect& region, const ImageInfo& info) {
   if (region.x < 0 || region.y < 0 || region.width < 1 || region.height < 1 ||
       region.width > info.width - region.x || region.height > info.height - region.y) {
     throw error_of(ErrorCode::invalid_argument,
-                   "region {}x{}+{}+{} does not lie within the picture of {} x {} pixels",
+                   "the region {}x{}+{}+{} (width x height + x + y) is not inside the picture of "
+                   "{} x {} pixels",
                    region.width, region.height, region.x, region.y, info.width, info.height);
   }
 }
@@ -90,13 +91,17 @@ std::string describe_beginning(std::string_view text) {
   if (shown.size() >= 4 && std::ranges::all_of(shown, is_printable)) {
     std::string line(shown.substr(0, shown.find_first_of("\r\n")));
     std::ranges::replace(line, '\t', ' ');
-    return fmt::format("text that begins with '{}'); get the picture again or leave it out", line);
+    return fmt::format(
+        "the data begin with the text '{}'); get the picture again, or leave the picture out",
+        line);
   }
   std::string bytes;
   for (const char c : text.substr(0, 4)) {
     bytes += fmt::format(" {:02x}", static_cast<unsigned char>(c));
   }
-  return fmt::format("unknown data that begins with{}); convert it to one of them", bytes);
+  return fmt::format(
+      "the data begin with the unknown bytes{}); convert the picture to one of these formats",
+      bytes);
 }
 
 // Error(corrupt) where getting it again helps: it is empty, or went through a transfer as text;
@@ -120,9 +125,10 @@ std::string describe_beginning(std::string_view text) {
                    describe_beginning(text));
   }
   const std::string_view remedy = content_remedy(kind);
-  throw error_of(is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported,
-                 "the picture is {}{}; {}", content_name(kind), is_through_text ? "" : kRead,
-                 remedy.empty() ? "replace it with a picture or leave it out" : remedy);
+  throw error_of(
+      is_through_text ? ErrorCode::corrupt : ErrorCode::unsupported, "the picture is {}{}; {}",
+      content_name(kind), is_through_text ? "" : kRead,
+      remedy.empty() ? "replace the file with a picture, or leave the file out" : remedy);
 }
 
 // Whether JpegDecoder decodes it.
@@ -243,7 +249,7 @@ struct ImageDecoder::Impl {
     check_region(region, info);
     if (!info.has_16_bits) {
       throw Error(ErrorCode::invalid_argument,
-                  "the picture has 8 bits per channel; call read_region() for it");
+                  "the picture has 8 bits per channel; call read_region() for such a picture");
     }
     is_begun = false;
     if (info.encoding == ImageEncoding::png) {
@@ -316,8 +322,8 @@ int64_t ImageDecoder::max_pixels() {
 void encode_ppm(const RgbView& pixels, std::vector<std::byte>& out) {
   if (pixels.width < 1 || pixels.height < 1) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a PPM cannot have {} x {} pixels; expected 1 or more per side", pixels.width,
-                   pixels.height);
+                   "a PPM cannot have {} x {} pixels; expected 1 pixel or more per side",
+                   pixels.width, pixels.height);
   }
   const std::string header = fmt::format("P6\n{} {}\n255\n", pixels.width, pixels.height);
   const size_t row_bytes = size_t{3} * static_cast<size_t>(pixels.width);
@@ -412,8 +418,8 @@ void JpegEncoder::encode(const RgbView& pixels, int quality, std::vector<std::by
   if (pixels.width < 1 || pixels.height < 1 || pixels.width > JPEG_MAX_DIMENSION ||
       pixels.height > JPEG_MAX_DIMENSION) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a JPEG cannot have {} x {} pixels; expected 1 to {} per side", pixels.width,
-                   pixels.height, JPEG_MAX_DIMENSION);
+                   "a JPEG cannot have {} x {} pixels; expected 1 to {} pixels per side",
+                   pixels.width, pixels.height, JPEG_MAX_DIMENSION);
   }
   errors_only("", [&] { impl_->encode(pixels, quality, out); });
 }

@@ -20,9 +20,9 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
     const bool is_pgm = !is_webp && !is_jpeg && !is_bmp && info.num_components == 1;
     // Pillow gives pictures of WebP three channels, and scales the numbers of a PGM.
     throw error_of(
-        ErrorCode::unsupported, "the mask is {}; save masks as PNG of one channel{}",
+        ErrorCode::unsupported, "the mask is {}; save masks as PNG with one channel{}",
         is_webp   ? "a WebP picture, which keeps the saved numbers only if it is lossless"
-        : is_jpeg ? "a JPEG, whose numbers may have changed when it was saved"
+        : is_jpeg ? "a JPEG, and saving as JPEG may have changed the ids"
         : is_bmp  ? "a BMP picture, which ffkit does not read as a mask"
         : is_pgm
             ? "a PGM, and Pillow changes its numbers if the largest value in its header is not 255"
@@ -31,16 +31,18 @@ void require_mask(const ImageInfo& info, MaskNumbers numbers) {
   }
   if (info.num_components == 2 || info.num_components == 4) {
     throw Error(ErrorCode::unsupported,
-                "the mask is a PNG with an alpha channel, so the channel of the ids is not known; "
-                "save masks as PNG of one channel");
+                "the mask is a PNG with an alpha channel, so ffkit does not know which channel has "
+                "the ids; save masks as PNG with one channel");
   }
   if (info.num_components == 3 && numbers == MaskNumbers::values) {
-    throw Error(ErrorCode::unsupported,
-                "the mask is a PNG with colours, not with ids; save it with one channel or a "
-                "palette, or read it as a panoptic mask (id = red + 256 green + 65536 blue)");
+    throw Error(
+        ErrorCode::unsupported,
+        "the mask is a PNG with colours instead of ids; save the mask with one channel or a "
+        "palette, or read the mask as a panoptic mask (id = red + 256 green + 65536 blue)");
   }
   if (info.num_components == 3 && info.has_16_bits) {
-    throw Error(ErrorCode::unsupported, "the panoptic mask has 16 bits per channel; expected 8");
+    throw Error(ErrorCode::unsupported,
+                "the panoptic mask has 16 bits per channel, but it must have 8 bits");
   }
 }
 

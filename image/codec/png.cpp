@@ -177,8 +177,8 @@ std::vector<std::byte> write_png(const PngRows& rows) {
 void require_png_size(int width, int height) {
   if (width >= 1 && height >= 1 && width <= kMaxPngSide && height <= kMaxPngSide) return;
   throw error_of(ErrorCode::invalid_argument,
-                 "a PNG cannot have {} x {} pixels; expected 1 to {} per side", width, height,
-                 kMaxPngSide);
+                 "a PNG cannot have {} x {} pixels; expected 1 to {} pixels per side", width,
+                 height, kMaxPngSide);
 }
 
 }  // namespace
@@ -315,7 +315,7 @@ std::vector<std::byte> encode_mask_png(const MaskView& mask) {
   require_png_size(mask.width, mask.height);
   if (mask.dtype != DType::u8 && mask.dtype != DType::u16) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a PNG cannot have numbers of type {}; expected u8 or u16",
+                   "a PNG cannot store numbers of type {}; expected u8 or u16",
                    to_string(mask.dtype));
   }
   const bool is_wide = mask.dtype == DType::u16;

@@ -25,7 +25,7 @@ const uint8_t* bytes_of(std::span<const std::byte> data) {
   const std::string length =
       claimed == data.size() || claimed + 1 == data.size()
           ? ""
-          : fmt::format(", and the file has {} bytes, but its header says {}", data.size(),
+          : fmt::format(", and the file has {} bytes, but its header says {} bytes", data.size(),
                         claimed);
   throw error_of(ErrorCode::corrupt, "broken WebP: {}{}; get the file again", what, length);
 }

@@ -33,12 +33,13 @@ void DctFile::open(std::span<const std::byte> dct) {
   if (dct.size() < kHeaderBytes) throw_broken_dct("its header is incomplete");
   if (bytes[6] != kVersion) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture is in version {} of the dct code, but this program reads version "
-                   "{}; use a newer release",
+                   "the picture has version {} of the dct code, but this program reads version {}; "
+                   "use a newer ffkit",
                    bytes[6], kVersion);
   }
   if (u32_at(bytes + 8) != dct.size()) {
-    throw_broken_dct(fmt::format("it has {} bytes, expected {}", dct.size(), u32_at(bytes + 8)));
+    throw_broken_dct(
+        fmt::format("it has {} bytes, but must have {}", dct.size(), u32_at(bytes + 8)));
   }
   padding_ = bytes[7];
   const uint64_t head_bytes = u32_at(bytes + 12);
@@ -58,7 +59,7 @@ void DctFile::open(std::span<const std::byte> dct) {
   for (size_t c = 0; c < num_components_; ++c) {
     for (size_t i = 0; i < codes_[c].widths.size(); ++i) {
       const int width = i % 2 == 0 ? bytes[at + i / 2] & 15 : bytes[at + i / 2] >> 4;
-      if (width < 1 || width > 8) throw_broken_dct("a code width is not 1 to 8");
+      if (width < 1 || width > 8) throw_broken_dct("a code width is not between 1 and 8");
       codes_[c].widths[i] = static_cast<uint8_t>(width);
     }
     std::memcpy(codes_[c].common_flags.data(), bytes + at + 16, codes_[c].common_flags.size());

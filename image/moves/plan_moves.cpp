@@ -268,7 +268,8 @@ class StepPlanner {
   void check_canvas(ImageSize size) const {
     if (size.width <= kMaxSide && size.height <= kMaxSide) return;
     throw error_of(ErrorCode::unsupported,
-                   "a Compose step makes {} x {} pixels from {} x {}; a side may have at most {}",
+                   "a step of Compose would change the picture from {2} x {3} to {0} x {1} pixels, "
+                   "but a side may have at most {4} pixels",
                    size.width, size.height, width_, height_, kMaxSide);
   }
 
@@ -364,10 +365,11 @@ class StepPlanner {
   void run(const PadToLargest& pad, const SampleKey& /*key*/) {
     const ImageSize picture = size();
     if (picture.width > pad.size.width || picture.height > pad.size.height) {
-      throw error_of(ErrorCode::unsupported,
-                     "the picture has {} x {} pixels before PadToLargest, more than the "
-                     "PadToLargest size {} x {}; give a larger size, or make the picture smaller",
-                     picture.width, picture.height, pad.size.width, pad.size.height);
+      throw error_of(
+          ErrorCode::unsupported,
+          "the picture has {} x {} pixels before PadToLargest, but PadToLargest has the size "
+          "{} x {} pixels; give a larger size, or make the picture smaller",
+          picture.width, picture.height, pad.size.width, pad.size.height);
     }
   }
   void run(const CenterCrop& crop, const SampleKey& key) {

@@ -87,14 +87,15 @@ ImageResizer& ImageResizer::operator=(ImageResizer&&) noexcept = default;
 RgbView ImageResizer::resize(const RgbView& pixels, int width, int height,
                              Interpolation interpolation) {
   if (pixels.width < 1 || pixels.height < 1 || width < 1 || height < 1) {
-    throw error_of(
-        ErrorCode::invalid_argument,
-        "a picture of {} x {} pixels cannot be resized to {} x {}; expected sizes of 1 or more",
-        pixels.width, pixels.height, width, height);
+    throw error_of(ErrorCode::invalid_argument,
+                   "a picture of {} x {} pixels cannot be resized to {} x {} pixels; expected 1 "
+                   "pixel or more per side",
+                   pixels.width, pixels.height, width, height);
   }
   if (interpolation == Interpolation::opencv_bilinear) {
     throw Error(ErrorCode::unsupported,
-                "ImageResizer resizes as Pillow does; to resize as OpenCV does, call cv::resize "
+                "ImageResizer has only Pillow's filters; to resize with the filter of OpenCV, call "
+                "cv::resize "
                 "(ffkit/image/opencv.h)");
   }
   return errors_only("", [&] { return impl_->resize(pixels, width, height, interpolation); });

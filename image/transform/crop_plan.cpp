@@ -83,8 +83,8 @@ DrawnCrop draw_crop(const RandomCrop& options, int width, int height, CounterRan
   if (!options.pad_if_needed &&
       (padded_width < options.size.width || padded_height < options.size.height)) {
     throw error_of(ErrorCode::unsupported,
-                   "the picture has {} x {} pixels with its padding, less than the {} x {} of "
-                   "RandomCrop; give pad_if_needed=True, or resize it before the crop",
+                   "with padding, the picture has {} x {} pixels, but RandomCrop needs {} x {} "
+                   "pixels; give pad_if_needed=True, or resize the picture before the crop",
                    padded_width, padded_height, options.size.width, options.size.height);
   }
   DrawnCrop crop;
@@ -119,12 +119,11 @@ CenterCropGeometry center_crop_geometry(const ResizeCenterCrop& options, int wid
   // torchvision: int(size * long / short), which truncates.
   const int64_t long_side = options.resize * std::max(width, height) / std::min(width, height);
   if (long_side > std::numeric_limits<int>::max()) {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format(
-            "the picture of {} x {} pixels, resized to a short side of {}, would have a long side "
-            "of {}, more than 2^31 - 1; give a smaller resize or leave the picture out",
-            width, height, options.resize, long_side));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the picture has {} x {} pixels; after a resize to a short side of {} "
+                            "pixels, the long side would have {} pixels, more than 2^31 - 1. Give "
+                            "a smaller resize, or leave the picture out",
+                            width, height, options.resize, long_side));
   }
   const auto short_pixels = static_cast<int>(options.resize);
   const auto long_pixels = static_cast<int>(long_side);
@@ -289,10 +288,11 @@ CropPlan plan_crop(const ScalePad& pad, int width, int height, const SampleKey& 
   if (plan.resized_width > pad.size.width || plan.resized_height > pad.size.height) {
     throw Error(
         ErrorCode::unsupported,
-        fmt::format("the picture of {} x {} pixels has {} x {} after ScalePad's factor {:g}, more "
-                    "than ScalePad's size {} x {}; give a larger size or a smaller factor",
-                    width, height, plan.resized_width, plan.resized_height, pad.factor,
-                    pad.size.width, pad.size.height));
+        fmt::format(
+            "the picture of {} x {} pixels becomes {} x {} pixels with ScalePad's factor {:g}, but "
+            "ScalePad's size is {} x {} pixels; give a larger size or a smaller factor",
+            width, height, plan.resized_width, plan.resized_height, pad.factor, pad.size.width,
+            pad.size.height));
   }
   plan.taken = {0, 0, plan.resized_width, plan.resized_height};
   return with_map(plan, pad.size);

@@ -142,21 +142,22 @@ void check_list(const std::vector<Augmentation>& augmentations, int level) {
   if (level > kMaxLevels) {
     throw Error(
         ErrorCode::invalid_argument,
-        fmt::format("more than {0} levels of Apply or OneOf are nested; expected at most {0}",
+        fmt::format("Apply or OneOf are nested more than {0} levels deep; nest at most {0} levels",
                     kMaxLevels));
   }
   std::array<int, std::variant_size_v<AnyAugmentation>> num_of_kind = {};
   for (const Augmentation& augmentation : augmentations) {
     std::visit([](const auto& a) { check(a); }, augmentation);
     if (++num_of_kind[augmentation.index()] > kStreamsPerAugmentation) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("there are more than {} augmentations of one kind", kStreamsPerAugmentation));
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("there are more than {0} augmentations of one kind; give at most {0}",
+                              kStreamsPerAugmentation));
     }
     if (level > 0 && std::holds_alternative<PhotoMetricDistortion>(augmentation)) {
-      throw Error(ErrorCode::invalid_argument,
-                  "PhotoMetricDistortion changes floats, but Apply and OneOf take augmentations of "
-                  "bytes; use PhotoMetricDistortion alone, with a ScalePad");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "PhotoMetricDistortion works on floats, but Apply and OneOf take only augmentations that "
+          "work on bytes; use PhotoMetricDistortion alone, with a ScalePad");
     }
     if (const auto* within = list_within(augmentation)) check_list(*within, level + 1);
   }
@@ -171,8 +172,8 @@ void check_floats(const ImageOptions& options) {
       });
   if (!is_float && num_distortions > 0) {
     throw Error(ErrorCode::invalid_argument,
-                "PhotoMetricDistortion changes floats, but only ScalePad makes floats; give a "
-                "ScalePad or another augmentation");
+                "PhotoMetricDistortion works on floats, but this transform makes bytes; give a "
+                "ScalePad, which makes floats, or another augmentation");
   }
   if (is_float && std::ssize(options.augmentations) > num_distortions) {
     throw Error(ErrorCode::invalid_argument,
@@ -181,7 +182,7 @@ void check_floats(const ImageOptions& options) {
   }
   if (num_distortions > 1) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("there are {} PhotoMetricDistortions; expected one", num_distortions));
+                fmt::format("there are {} PhotoMetricDistortions; give only one", num_distortions));
   }
 }
 
@@ -197,11 +198,11 @@ void check_values(const ImageOptions& options) {
                     to_string(dtype)));
   }
   if (options.augmentations.empty() && !options.erasing) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("augmentations and RandomErasing change colours, but {} output keeps the values "
-                  "of the file; leave them out, or give a dtype of u8, f32, f16 or bf16",
-                  to_string(dtype)));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("augmentations and RandomErasing change colours, but {} output keeps the "
+                          "values of the file; leave out the augmentations and RandomErasing, or "
+                          "give a dtype of u8, f32, f16 or bf16",
+                          to_string(dtype)));
 }
 
 void check(const RandomErasing& erasing, DType dtype) {

@@ -261,8 +261,9 @@ void check(const Compose& compose) {
   for (const GeometryStep& step : compose.steps) {
     std::visit([](const auto& one) { check_with_filter(one); }, step);
     if (std::holds_alternative<PadToLargest>(step) && &step != &compose.steps.back()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "PadToLargest is not the last step of Compose; put it after all others");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "PadToLargest must be the last step of Compose; put PadToLargest after all other steps");
     }
   }
   check_size("Compose", size_after(compose));
@@ -304,7 +305,7 @@ void check(const ImageOutput& output) {
   if (output.channels == 1 && !(all_equal(output.mean) && all_equal(output.std))) {
     throw Error(ErrorCode::invalid_argument,
                 "mean or std differ between channels, but the output has one channel; give the "
-                "same number three times, or normalize = false");
+                "same number for all three channels, or normalize = false");
   }
   for (size_t c = 0; c < 3; ++c) {
     if (!std::isfinite(output.mean[c])) refuse("mean", output.mean[c], "a finite number");
@@ -316,7 +317,9 @@ void check(const ImageOutput& output) {
     const double mean = output.mean[c];
     if (std::max(std::abs(mean), std::abs(1 - mean)) / output.std[c] > kMaxValue) {
       refuse("std", output.std[c],
-             fmt::format("a larger number, for values below 1e38 at a mean of {:g}", mean));
+             fmt::format("a larger number, because with a mean of {:g} the normalised values must "
+                         "stay below 1e38",
+                         mean));
     }
   }
 }

@@ -62,17 +62,16 @@ std::string text_of_range(double low, double high, double centre) {
   return low == centre - strength ? fmt::format("{}", strength) : text_of_pair(low, high);
 }
 
-// A name as the parse functions of enums want it, which show it in their messages.
-std::string text_of_name(const TextPlace& place, const TextValue& value) {
-  if (value.kind != Kind::string) refuse_text(place, value, "a name in quotes");
-  return printable(value.text);
-}
-
 }  // namespace
 
 void refuse_text(const TextPlace& place, const TextValue& value, std::string_view expected) {
   throw error_of(ErrorCode::invalid_argument, "{} {} is {}; expected {}{}", place.transform,
                  place.parameter, quoted_text(value.source), expected, place.in_call);
+}
+
+std::string text_of_name(const TextPlace& place, const TextValue& value) {
+  if (value.kind != Kind::string) refuse_text(place, value, "a name in quotes");
+  return printable(value.text);
 }
 
 void read_text(const TextPlace& place, const TextValue& value, bool& to) {
@@ -163,16 +162,6 @@ void read_text(const TextPlace& place, const TextValue& value, SigmaRange& to) {
   read_text_range(place, value, to);
 }
 
-void read_text(const TextPlace& place, const TextValue& value, Interpolation& to) {
-  to = from_name<Interpolation>(text_of_name(place, value));
-}
-void read_text(const TextPlace& place, const TextValue& value, WarpFilter& to) {
-  to = from_name<WarpFilter>(text_of_name(place, value));
-}
-void read_text(const TextPlace& place, const TextValue& value, AutoAugmentPolicy& to) {
-  to = from_name<AutoAugmentPolicy>(text_of_name(place, value));
-}
-
 void read_text(const TextPlace& place, const TextValue& value, std::vector<int64_t>& to) {
   to.clear();
   if (value.kind == Kind::integer) {
@@ -238,15 +227,6 @@ void read_text(const TextPlace& place, const TextValue& value, Square to) {
 std::string show_text(bool value) {
   return value ? "True" : "False";
 }
-std::string show_text(int value) {
-  return fmt::format("{}", value);
-}
-std::string show_text(int64_t value) {
-  return fmt::format("{}", value);
-}
-std::string show_text(double value) {
-  return fmt::format("{}", value);
-}
 std::string show_text(const ImageSize& value) {
   return value.height == value.width ? fmt::format("{}", value.height)
                                      : fmt::format("({}, {})", value.height, value.width);
@@ -278,15 +258,6 @@ std::string show_text(const HueRange& value) {
 }
 std::string show_text(const SigmaRange& value) {
   return value.min == value.max ? fmt::format("{}", value.min) : text_of_pair(value.min, value.max);
-}
-std::string show_text(Interpolation value) {
-  return fmt::format("\"{}\"", to_string(value));
-}
-std::string show_text(WarpFilter value) {
-  return fmt::format("\"{}\"", to_string(value));
-}
-std::string show_text(AutoAugmentPolicy value) {
-  return fmt::format("\"{}\"", to_string(value));
 }
 std::string show_text(const std::vector<int64_t>& value) {
   return value.size() == 1 ? fmt::format("{}", value[0])

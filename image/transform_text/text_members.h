@@ -2,10 +2,15 @@
 // writes them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include <ffkit/base/enum_names.h>
 
 #include "transform_text/transform_table.h"
 
@@ -68,9 +73,6 @@ void read_text(const TextPlace& place, const TextValue& value, DegreeRange& to);
 void read_text(const TextPlace& place, const TextValue& value, FactorRange& to);
 void read_text(const TextPlace& place, const TextValue& value, HueRange& to);
 void read_text(const TextPlace& place, const TextValue& value, SigmaRange& to);
-void read_text(const TextPlace& place, const TextValue& value, Interpolation& to);
-void read_text(const TextPlace& place, const TextValue& value, WarpFilter& to);
-void read_text(const TextPlace& place, const TextValue& value, AutoAugmentPolicy& to);
 void read_text(const TextPlace& place, const TextValue& value, std::vector<int64_t>& to);
 void read_text(const TextPlace& place, const TextValue& value, std::vector<double>& to);
 void read_text(const TextPlace& place, const TextValue& value, LowHigh to);
@@ -78,11 +80,22 @@ void read_text(const TextPlace& place, const TextValue& value, OrNone to);
 void read_text(const TextPlace& place, const TextValue& value, NumberOrRandom to);
 void read_text(const TextPlace& place, const TextValue& value, Shear to);
 void read_text(const TextPlace& place, const TextValue& value, Square to);
+// A name as from_name() wants it, which shows it in its messages.
+std::string text_of_name(const TextPlace& place, const TextValue& value);
+template <NamedEnum Enum>
+void read_text(const TextPlace& place, const TextValue& value, Enum& to) {
+  to = from_name<Enum>(text_of_name(place, value));
+}
 
+template <typename Number>
+std::string show_text(Number value) requires std::is_arithmetic_v<Number> {
+  return fmt::format("{}", value);
+}
+template <NamedEnum Enum>
+std::string show_text(Enum value) {
+  return fmt::format("\"{}\"", to_string(value));
+}
 std::string show_text(bool value);
-std::string show_text(int value);
-std::string show_text(int64_t value);
-std::string show_text(double value);
 std::string show_text(const ImageSize& value);
 std::string show_text(const ResizeSize& value);
 std::string show_text(const RgbColor& value);
@@ -92,9 +105,6 @@ std::string show_text(const DegreeRange& value);
 std::string show_text(const FactorRange& value);
 std::string show_text(const HueRange& value);
 std::string show_text(const SigmaRange& value);
-std::string show_text(Interpolation value);
-std::string show_text(WarpFilter value);
-std::string show_text(AutoAugmentPolicy value);
 std::string show_text(const std::vector<int64_t>& value);
 std::string show_text(const std::vector<double>& value);
 std::string show_text(LowHigh value);

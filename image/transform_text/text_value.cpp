@@ -59,7 +59,8 @@ class TextParser {
   // What follows a bracket may stand deeper by one.
   int deeper(int depth) const {
     if (depth < kMaxTextDepth) return depth + 1;
-    throw error_of(ErrorCode::invalid_argument, "{} is nested in more than {} brackets",
+    throw error_of(ErrorCode::invalid_argument,
+                   "the text {} is inside more than {} levels of brackets; use fewer levels",
                    quoted_text(text_.substr(at_)), kMaxTextDepth);
   }
 

@@ -79,7 +79,8 @@ std::vector<const TextValue*> match_arguments(const TextKind& kind, const TextVa
       at = find_parameter(kind, call, i);
     } else if (has_names) {
       throw error_of(ErrorCode::invalid_argument,
-                     "{} has {} without a name after a parameter with a name; give it a name too",
+                     "{} has the parameter {} without a name after a parameter with a name; give "
+                     "this parameter a name also",
                      kind.name, quoted_argument(call, i));
     } else if (at >= num_parameters) {
       throw error_of(ErrorCode::invalid_argument, "{} takes at most {} parameters; leave out {}",
@@ -256,7 +257,8 @@ class OptionsOfText {
   }
   void take(const RandomErasing& erasing, const TextValue& call) {
     if (options_.erasing) {
-      throw error_of(ErrorCode::invalid_argument, "{} is a second RandomErasing; give only one",
+      throw error_of(ErrorCode::invalid_argument,
+                     "{} is the second RandomErasing in the list; give only one RandomErasing",
                      quoted_text(call.source));
     }
     options_.erasing = erasing;

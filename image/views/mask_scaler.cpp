@@ -83,13 +83,14 @@ int64_t MaskScaler::renumbered(int64_t number) const {
   }
   if (id == kNone) {
     throw error_of(ErrorCode::corrupt,
-                   "the mask has the id {}, which is not in `ids`; add it to `ids`", number);
+                   "the mask has the id {}, but `ids` does not contain it; add it to `ids`",
+                   number);
   }
   if (!holds(options_.dtype, id)) {
-    throw error_of(ErrorCode::corrupt,
-                   "the mask has the id {}, which does not fit the dtype {}; give the mask another "
-                   "dtype",
-                   id, to_string(options_.dtype));
+    throw error_of(
+        ErrorCode::corrupt,
+        "the mask has the id {}, but the dtype {} cannot store it; give the mask another dtype", id,
+        to_string(options_.dtype));
   }
   return id;
 }

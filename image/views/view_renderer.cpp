@@ -153,12 +153,12 @@ bool ViewRenderer::is_wide(const ImageInfo& info) const {
   if (!info.has_16_bits || impl_->options.output.dtype == DType::u8) return false;
   const char* what = nullptr;
   if (impl_->is_float) what = "a ScalePad";
-  if (impl_->augments) what = "its augmentations";
+  if (impl_->augments) what = "an augmentation";
   if (mixes_warped(impl_->options.transform)) what = "a bilinear or bicubic rotation or warp";
   if (what == nullptr) return true;
   throw error_of(ErrorCode::unsupported,
-                 "the picture has 16 bits per channel, but {0} would keep only 8; load it as u8 "
-                 "(the high bytes), or leave out {0}",
+                 "the picture has 16 bits per channel, but {0} would keep only 8 bits; load the "
+                 "picture as u8 (the 8 high bits), or leave out {0}",
                  what);
 }
 

@@ -1,7 +1,6 @@
 // ffinspect cache: what this machine keeps of data sets in stores.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <ctime>
 #include <memory>
@@ -13,7 +12,6 @@
 
 #include <ffkit/storage/cache.h>
 
-#include "base/printable.h"
 #include "commands.h"
 #include "text/output.h"
 
@@ -21,7 +19,7 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kCacheFooter =
-    R"(The folder is FFKIT_CACHE, or ffkit-cache-<user> in TMPDIR or /tmp; the bound is FFKIT_CACHE_BYTES, or half of what is free on the disk.
+    R"(The folder of the cache is FFKIT_CACHE, or ffkit-cache-<user> in TMPDIR or /tmp. Its largest size is FFKIT_CACHE_BYTES, or half of the free space on the disk.
 Files that a process uses are kept, and so are files that do not belong to the cache.
 
 With --json: one document with folder (null: the cache is off), max_bytes (null: half of what is free), num_bytes,
@@ -96,8 +94,8 @@ int cache(const CacheCommand& command) {
 
 void add_cache_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CacheCommand>();
-  CLI::App* command = app.add_subcommand("cache", "The cached parts of data sets in stores");
-  command->add_option("--folder", options->folder, "The cache in this folder")
+  CLI::App* command = app.add_subcommand("cache", "Shows the cached parts of data sets in stores");
+  command->add_option("--folder", options->folder, "Uses the cache in this folder")
       ->option_text("FOLDER");
   command
       ->add_option_function<std::vector<std::string>>(
@@ -105,11 +103,11 @@ void add_cache_command(CLI::App& app, Action& action) {
           [options](const std::vector<std::string>& addresses) {
             options->clean = addresses.empty() ? "" : addresses.front();
           },
-          "Removes cached data that no process uses: of all data sets, or of those whose address "
-          "begins with ADDRESS")
+          "Removes cached data that no process uses. If you give ADDRESS, only the data of data "
+          "sets with addresses that begin with ADDRESS are removed")
       ->expected(0, 1)
       ->option_text("[ADDRESS]");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  command->add_flag("--json", options->json, "Prints JSON instead of text");
   command->footer(kCacheFooter);
   command->callback([options, &action] { action = [options] { return cache(*options); }; });
 }

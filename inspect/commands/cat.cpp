@@ -35,7 +35,7 @@ std::string record_text(const Schema& schema, const RecordView& record) {
   std::string text;
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     text += fmt::format("{}: {}\n", escaped(schema.fields[i].name),
-                        field_text(schema, record, i, kValuesInLine));
+                        field_text(schema.fields[i], record.field(i), kValuesInLine));
   }
   return text;
 }
@@ -46,8 +46,8 @@ Json record_json(const Dataset& dataset, const RecordView& record, const CatOpti
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     if (!options.field.empty() && field.name != options.field) continue;
-    fields[field.name] =
-        field_json(schema, record, i, options.field.empty() ? Detail::values : Detail::content);
+    fields[field.name] = field_json(field, record.field(i),
+                                    options.field.empty() ? Detail::values : Detail::content);
   }
   return record_document(dataset, options.record, record, std::move(fields));
 }
@@ -82,7 +82,7 @@ void write_field(const Dataset& dataset, const RecordView& record, size_t i,
     return;
   }
   if (field.type == FieldType::scalar) {
-    write_output(options.output, field_text(dataset.schema(), record, i) + "\n");
+    write_output(options.output, field_text(field, record.field(i)) + "\n");
     return;
   }
   if (options.output.empty() && stdout_is_terminal()) {
@@ -143,25 +143,26 @@ int cat(const CatOptions& options) {
 void add_cat_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CatOptions>();
   CLI::App* command =
-      add_command(app, "cat", "All fields of one record, or the content of one field",
+      add_command(app, "cat", "Prints all fields of one record, or the content of one field",
                   options->target, kCatFooter);
   command->add_option("RECORD", options->record, "Number of the record in its split, from 0")
       ->required()
       ->option_text(" ");
   command
       ->add_option("--field", options->field,
-                   "Only this field: pictures as files, bytes as they are stored, tensors as "
-                   "little-endian numbers in row-major order")
+                   "Prints only this field. Pictures are printed as files, bytes as they are "
+                   "stored, and tensors as little-endian numbers in row-major order")
       ->option_text("NAME");
   command
-      ->add_option("--document", options->document,
-                   "Only this document of a block of tokens, from 0: its text, or its tokens if "
-                   "the data set has no tokenizer")
+      ->add_option(
+          "--document", options->document,
+          "Prints only this document of a block of tokens. The first document has number 0. If the "
+          "data set has no tokenizer, the tokens of the document are printed instead of its text")
       ->check(CLI::NonNegativeNumber)
       ->excludes("--field", "--json")
       ->option_text("N");
   command
-      ->add_option("-o,--output", options->output, "Write to this file instead of standard output")
+      ->add_option("-o,--output", options->output, "Writes to this file instead of standard output")
       ->option_text("FILE");
   command->callback([options, &action] { action = [options] { return cat(*options); }; });
 }

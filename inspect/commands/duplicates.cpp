@@ -30,7 +30,7 @@ compared by their bytes.
 
 Hashes are kept in --hashes, one file for each split, so that the next search takes seconds. A search that was stopped continues.
 
-Exit status 1 if records or pictures are damaged, else 0, with or without duplicates.
+The exit status is 1 if records or pictures are damaged, and 0 otherwise, with or without duplicates.
 
 With --json: one document with
   splits: [split, path, field (null: whole records), num_records, num_pictures (with a hash), num_plain, num_undecodable, num_null, num_damaged,
@@ -274,46 +274,53 @@ int duplicates(const DuplicatesCommand& command) {
 
 void add_duplicates_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<DuplicatesCommand>();
-  CLI::App* command = add_command(app, "duplicates",
-                                  "Equal and almost equal pictures, in a split and across splits",
-                                  options->target, kDuplicatesFooter);
+  CLI::App* command = add_command(
+      app, "duplicates", "Finds equal and almost equal pictures, in one split or in several splits",
+      options->target, kDuplicatesFooter);
   command->remove_option(command->get_option("--split"));
   command
       ->add_option("--split", options->splits,
-                   "Only this split; may be given several times. Default: all")
+                   "Searches only this split. This option may be given several times. The default "
+                   "is all splits")
       ->allow_extra_args(false)
       ->option_text("NAME");
   command
       ->add_option("--field", options->options.field,
-                   "The field to compare; the first picture by default. Fields that are not "
-                   "pictures, and records without pictures, are compared by their bytes")
+                   "Field to compare. The default is the first field of pictures. Fields that are "
+                   "not pictures, and records without pictures, are compared by their bytes")
       ->option_text("NAME");
   CLI::Option* distance =
       command
-          ->add_option("--distance", options->options.max_distance,
-                       "Pictures whose hashes differ in up to N of 64 bits are near")
+          ->add_option(
+              "--distance", options->options.max_distance,
+              "Two pictures are almost equal if their hashes differ in at most N of 64 bits")
           ->check(CLI::Range(0, kMaxHashDistance))
           ->option_text("N=4");
   command
-      ->add_flag("--exact", options->options.exact, "Finds only equal pictures; decodes no picture")
+      ->add_flag("--exact", options->options.exact,
+                 "Finds only equal pictures, and decodes no picture")
       ->excludes(distance);
-  command->add_flag("--across", options->across, "Shows only groups of several splits");
+  command->add_flag("--across", options->across,
+                    "Shows only groups with records of several splits");
   command
       ->add_option("--limit", options->limit,
-                   "Shows at most N groups, and N records of each, as text; 0: all")
+                   "Limit for the text output. It shows at most N groups, and at most N records of "
+                   "each group. 0 means all")
       ->check(CLI::NonNegativeNumber)
       ->option_text("N=20");
   command
-      ->add_option(
-          "--hashes", options->hashes,
-          "Folder for hashes, or 'off'; ffkit/hashes in XDG_CACHE_HOME or ~/.cache by default")
+      ->add_option("--hashes", options->hashes,
+                   "Folder for hashes of pictures, or the word 'off'. The default is ffkit/hashes "
+                   "in XDG_CACHE_HOME or in ~/.cache")
       ->option_text("FOLDER");
   command
       ->add_option("--keep", options->keep,
-                   "Writes a list for --indices: the records of the first --split without "
-                   "duplicates: one of each group, and none of a group with another split")
+                   "File for a list of records of the first --split without duplicates, which "
+                   "--indices can read. The list has one record of each group, and no record of a "
+                   "group that also has records of another split")
       ->option_text("FILE");
-  command->add_option("-o,--output", options->output, "Writes to a file, not to standard output")
+  command
+      ->add_option("-o,--output", options->output, "Writes to this file instead of standard output")
       ->option_text("FILE");
   add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return duplicates(*options); }; });

@@ -210,25 +210,30 @@ int export_tree(const ExportOptions& options) {
 
 void add_export_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      add_command(app, "export", "Writes the data set as files: a folder tree, WebDataset's or MDS",
-                  options->target, kExportFooter);
+  CLI::App* command = add_command(
+      app, "export", "Writes the data set in another form: files in folders, WebDataset or MDS",
+      options->target, kExportFooter);
   command
-      ->add_option("OUT", options->destination, "Folder to write to; it must be empty or not exist")
+      ->add_option("OUT", options->destination,
+                   "Folder for the files. It must be empty, or must not exist")
       ->required()
       ->option_text(" ");
-  command->add_option("--as", options->form, "files, imagefolder, webdataset or mds; see below")
+  command
+      ->add_option("--as", options->form,
+                   "Form of the output: files, imagefolder, webdataset or mds. The text below "
+                   "explains these forms")
       ->check(CLI::IsMember(names_of<ExportForm>()))
       ->option_text("FORM=files");
   command
       ->add_option("--shard-size", options->shard_bytes,
-                   "Size at which a tar file or MDS shard is full; 256M for webdataset, 64M for "
-                   "mds, which holds a shard in memory")
+                   "Size of a full tar file or MDS shard. The default is 256M for webdataset and "
+                   "64M for mds, because mds keeps a whole shard in memory")
       ->transform(size_in_bytes())
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->option_text("SIZE");
   command
-      ->add_option("--fields", options->fields, "Only these fields, in this order: image,label,id")
+      ->add_option("--fields", options->fields,
+                   "Writes only these fields, in this order, for example image,label,id")
       ->option_text("NAME,...");
   add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return export_tree(*options); }; });

@@ -21,7 +21,7 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kInfoFooter =
-    R"(The record sizes are those of all records, or of an even sample if there are more than two million.
+    R"(The record sizes are computed from all records, or from an even sample if there are more than two million records.
 
 With --json: one document {"splits": [...]}, each with split, path, num_records, num_shards, format_version,
   file_bytes, stored_bytes and raw_bytes (of records, compressed and not), compression_ratio, record_size
@@ -299,8 +299,8 @@ int info(const Target& target) {
 void add_info_command(CLI::App& app, Action& action) {
   const auto target = std::make_shared<Target>();
   add_command(app, "info",
-              "Counts, record sizes, schema, classes, source and options of every split", *target,
-              kInfoFooter)
+              "Prints counts, record sizes, schema, classes, source and options of every split",
+              *target, kInfoFooter)
       ->callback([target, &action] { action = [target] { return info(*target); }; });
 }
 

@@ -38,7 +38,9 @@ void print_header(const Dataset& dataset) {
 void print_line(const Dataset& dataset, int64_t index, const RecordView& record) {
   const Schema& schema = dataset.schema();
   std::string line = fmt::format("{}\t{}", dataset.manifest().split, index);
-  for (size_t f = 0; f < schema.fields.size(); ++f) line += "\t" + field_text(schema, record, f);
+  for (size_t f = 0; f < schema.fields.size(); ++f) {
+    line += "\t" + field_text(schema.fields[f], record.field(f));
+  }
   if (find_label_field(schema)) {
     const auto label = label_of(schema, record);
     line += "\t" + (label ? escaped(class_of(dataset.manifest(), *label)) : "");
@@ -50,7 +52,7 @@ Json line_json(const Dataset& dataset, int64_t index, const RecordView& record) 
   const Schema& schema = dataset.schema();
   Json fields = Json::object();
   for (size_t f = 0; f < schema.fields.size(); ++f) {
-    fields[schema.fields[f].name] = field_json(schema, record, f, Detail::sizes);
+    fields[schema.fields[f].name] = field_json(schema.fields[f], record.field(f), Detail::sizes);
   }
   return record_document(dataset, index, record, std::move(fields));
 }
@@ -101,13 +103,14 @@ int ls(const LsOptions& options) {
 
 void add_ls_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<LsOptions>();
-  CLI::App* command = add_command(
-      app, "ls",
-      "One tab-separated line for each record; images, bytes and tensors show their size",
-      options->target, kLsFooter);
+  CLI::App* command = add_command(app, "ls",
+                                  "Prints one tab-separated line for each record. Images, bytes "
+                                  "and tensors are shown by their size",
+                                  options->target, kLsFooter);
   command->add_option("--first", options->first, "Number of the first record to list")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--limit", options->limit, "List at most this many records of each split")
+  command
+      ->add_option("--limit", options->limit, "Lists at most this number of records of each split")
       ->check(CLI::NonNegativeNumber);
   add_choice_options(*command, options->target);
   command->callback([options, &action] { action = [options] { return ls(*options); }; });

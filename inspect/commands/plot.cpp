@@ -23,8 +23,8 @@ namespace ffkit {
 namespace {
 
 constexpr const char* kPlotFooter =
-    R"(Loss, metrics and throughput over the steps, from the work folder's metrics.jsonl; also while the run goes on. A red cross marks
-a value that is nan or inf.
+    R"(The plot shows loss, metrics and throughput over the steps, from metrics.jsonl in the work folder. It also works while the run
+goes on. A red cross marks a value that is nan or inf.
 
 With --json: one document with output, width, height, train: [step, epoch, loss, lr, images_per_second,
   data_wait_share], validation: [step, epoch, train_loss, the metrics of the task, images, seconds]. If a task does not count images
@@ -228,18 +228,19 @@ int plot(const PlotOptions& options) {
 
 void add_plot_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<PlotOptions>();
-  CLI::App* command =
-      app.add_subcommand("plot", "Plot as PNG: loss, metrics and throughput of a training run");
+  CLI::App* command = app.add_subcommand(
+      "plot", "Draws loss, metrics and throughput of a training run as a PNG file");
   command
       ->add_option(
           "WORKDIR", options->work_dir,
-          "Work folder of a run of fftrain, or the confusion matrix that it wrote as .json")
+          "Work folder of a run of fftrain, or a confusion matrix that fftrain wrote as .json")
       ->required()
       ->option_text(" ");
   add_picture_output(*command, options->output);
-  command->add_flag("--log", options->log,
-                    "Draws the loss on a logarithmic scale; only for a training run");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
+  command->add_flag(
+      "--log", options->log,
+      "Draws the loss on a logarithmic scale. This is only possible for a training run");
+  command->add_flag("--json", options->json, "Prints JSON instead of text");
   command->footer(kPlotFooter);
   command->callback([options, &action] { action = [options] { return plot(*options); }; });
 }

@@ -8,7 +8,6 @@
 
 #include <ffkit/base/machine.h>
 
-#include "base/make_error.h"
 #include "commands.h"
 #include "data/data_sets.h"
 #include "http/server.h"
@@ -21,7 +20,7 @@ namespace {
 
 constexpr const char* kServeFooter =
     R"(Prints an address for a browser on this machine, and the ssh line for a browser on another one. Only a person with the address sees the data. The
-server listens on 127.0.0.1 only, and the page loads nothing from elsewhere. The data set is only read: hashes of duplicates are kept in --hashes. Ctrl-C ends it.
+server listens on 127.0.0.1 only, and the page loads nothing from elsewhere. The server only reads the data set, and keeps hashes of duplicates in --hashes. Ctrl-C ends the server.
 
 With --json: one document with address, port and token, when it is ready.)";
 
@@ -96,28 +95,29 @@ void add_serve_command(CLI::App& app, Action& action) {
       add_command(app, "serve", "Shows the data set in the browser", options->target, kServeFooter);
   command
       ->add_option("--results", options->results,
-                   "Results to show beside the truth: classes as fftrain writes them (.jsonl), "
-                   "detections in nuScenes' official JSON or in COCO's, or roots of persons; given "
-                   "twice, two files of classes are compared")
+                   "Results to show beside the truth. These are classes as fftrain writes them "
+                   "(.jsonl), detections in the official JSON of nuScenes or COCO, or roots of "
+                   "persons. If you give two files of classes, they are compared")
       ->option_text("FILE")
       ->allow_extra_args(false);
   command
       ->add_option("--config", options->config,
-                   "The config.toml of a run of fftrain: shows the pictures that training sees, "
-                   "with its transforms")
+                   "File config.toml of a run of fftrain. The page then shows pictures after the "
+                   "transforms of this run, as the training sees them")
       ->option_text("FILE");
-  command->add_option("--port", options->port, "Port of 127.0.0.1; 0: any free port")
+  command
+      ->add_option("--port", options->port, "Port of the address 127.0.0.1. 0 means any free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   command
-      ->add_option(
-          "--token", options->token,
-          "Secret in the address, instead of a random one: 16 to 128 letters, digits, '-' and '_'")
+      ->add_option("--token", options->token,
+                   "Secret in the address, instead of a random secret. It has 16 to 128 letters, "
+                   "digits, '-' and '_'")
       ->option_text("TEXT");
   command
-      ->add_option(
-          "--hashes", options->hashes,
-          "Folder for hashes of pictures, to find duplicates; default: ~/.cache/ffkit/hashes")
+      ->add_option("--hashes", options->hashes,
+                   "Folder for hashes of pictures, which are used to find duplicates. The default "
+                   "is ~/.cache/ffkit/hashes")
       ->option_text("FOLDER");
   command->add_flag("--open", options->open, "Opens the address in the desktop's browser");
   add_choice_options(*command, options->target);

@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>
 
 #include "base/printable.h"
@@ -238,13 +237,14 @@ int stats(const StatsOptions& options) {
 
 void add_stats_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<StatsOptions>();
-  CLI::App* command =
-      add_command(app, "stats", "Label histogram and statistics of the columns; reads no record",
-                  options->target, kStatsFooter);
+  CLI::App* command = add_command(
+      app, "stats",
+      "Prints a histogram of the labels and statistics of the columns. It reads no record",
+      options->target, kStatsFooter);
   command
       ->add_option("--max-classes", options->max_classes,
-                   "Largest number of classes to show; if there are more, the most and the least "
-                   "frequent ones. 0: all")
+                   "Largest number of classes to show. If there are more classes, the most "
+                   "frequent and the least frequent classes are shown. 0 means all classes")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_choice_options(*command, options->target);

@@ -20,7 +20,7 @@
 namespace ffkit {
 namespace {
 
-constexpr const char* kVerifyFooter = R"(Exit status 1 if anything is damaged.
+constexpr const char* kVerifyFooter = R"(The exit status is 1 if anything is damaged.
 
 With --json: one document with is_whole, splits: [split, path, is_whole, num_records, num_shards, file_bytes,
   num_pictures and num_dct_pictures (with --pictures), warnings,
@@ -194,7 +194,7 @@ int verify(const VerifyOptions& options) {
 void add_verify_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
-      add_command(app, "verify", "Reads everything, checks every checksum, lists all damage",
+      add_command(app, "verify", "Reads all files, checks every checksum, and lists all damage",
                   options->target, kVerifyFooter);
   command->add_flag("--pictures", options->pictures,
                     "Also decodes every picture, and checks that each picture in the dct code "

@@ -28,8 +28,8 @@ namespace {
 
 constexpr const char* kViewFooter =
     R"(Under each picture are the number of its record, its label, its class and the readable name of the class. A picture
-that cannot be decoded is drawn as a crossed box with the reason in it. Boxes and joints of a set made from COCO are drawn into its pictures; --record N
---size 1024 shows one large.
+that cannot be decoded is drawn as a crossed box with the reason in it. Boxes and joints of a set made from COCO are drawn into its pictures. --record N
+--size 1024 shows one large picture.
 
 With --json: one document with split, field, output, width, height, samples: [record, label, class, class_name,
   problem], where problem says why a picture cannot be shown; num_boxes and num_joints too, where records have them.
@@ -337,66 +337,76 @@ int view(const ViewOptions& options) {
 void add_view_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ViewOptions>();
   CLI::App* command = add_command(
-      app, "view", "Contact sheet as PNG: some records with their numbers, labels and classes",
+      app, "view", "Draws some records, with their numbers, labels and classes, into one PNG file",
       options->target, view_footer());
-  command->add_option("--count", options->count, "Number of samples, spread evenly over the split")
+  command
+      ->add_option("--count", options->count,
+                   "Number of records to draw, which are spread evenly over the split")
       ->check(CLI::Range(1, 2'000))
       ->capture_default_str();
   command
-      ->add_option(
-          "--record", options->record,
-          "Only this record; for nuScenes: all cameras with boxes, and the scene from above")
+      ->add_option("--record", options->record,
+                   "Draws only this record. For nuScenes, the picture shows all cameras with "
+                   "boxes, and the scene from above")
       ->option_text("N")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* results =
       command
-          ->add_option("--results", options->results,
-                       "Results to draw beside the truth: detections in nuScenes' official JSON "
-                       "format with --record, roots of persons as fftrain --task rootnet writes "
-                       "them, or classes of pictures as fftrain writes them (.jsonl)")
+          ->add_option(
+              "--results", options->results,
+              "Results to draw beside the truth. These are classes of pictures as fftrain writes "
+              "them (.jsonl), roots of persons as 'fftrain --task rootnet' writes them, or, with "
+              "--record, detections in the official JSON format of nuScenes")
           ->option_text("FILE");
   command
       ->add_flag("--wrong", options->wrong,
-                 "With --results of predicted classes: only the mistakes, the most confident first")
+                 "Draws only the mistakes in predicted classes of --results. The mistakes with the "
+                 "highest scores come first")
       ->needs(results);
-  command->add_option("--min-score", options->min_score, "Lowest score of detections to draw")
+  command
+      ->add_option("--min-score", options->min_score,
+                   "Lowest score that a detection must have to be drawn")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str()
       ->needs(results);
-  command->add_option("--seed", options->seed, "Chooses the samples at random with this seed")
+  command->add_option("--seed", options->seed, "Chooses the records at random, with this seed")
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--field", options->field,
-                   "Field with the pictures; default: the first one of type image")
+                   "Field with the pictures. The default is the first field of type image")
       ->option_text("NAME");
   command
       ->add_option("--mask", options->mask,
-                   "Field with a mask (a PNG of numbers) to draw over the pictures, in the colours "
-                   "of VOC; 0 is transparent")
+                   "Field with masks (PNG files of numbers) that are drawn over the pictures, in "
+                   "the colours of VOC. The number 0 is transparent")
       ->option_text("NAME");
   CLI::Option* transform =
       command
           ->add_option("--transform", options->transforms,
-                       "Shows what the network sees: each picture after these transforms, as in "
-                       "\"RandomResizedCrop(224, scale=(0.4, 1)), ColorJitter(0.4)\"; \"global*2: "
-                       "...\" is a view with a name and two copies, and may be given several times")
+                       "Shows each picture after these transforms, as the network sees the "
+                       "picture. An example is \"RandomResizedCrop(224, scale=(0.4, 1)), "
+                       "ColorJitter(0.4)\". With \"global*2: ...\", the view has the name 'global' "
+                       "and two copies. Views with names may be given several times")
           ->option_text("TEXT")
           ->allow_extra_args(false);
   command
       ->add_option(
           "--config", options->config,
-          "The config.toml of a run of fftrain: uses its transforms instead of --transform")
+          "File config.toml of a run of fftrain, with transforms to use instead of --transform")
       ->option_text("FILE")
       ->excludes(transform);
   command
-      ->add_option("--draws", options->draws, "Number of epochs to draw of each view, side by side")
+      ->add_option("--draws", options->draws,
+                   "Number of epochs for which each view is drawn, side by side")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command
-      ->add_option("--draw-seed", options->draw_seed, "Seed of the loader, for all random numbers")
+      ->add_option("--draw-seed", options->draw_seed,
+                   "Seed of the loader, which determines all random numbers of the transforms")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--columns", options->sheet.columns, "Pictures in a row")
+  command
+      ->add_option("--columns", options->sheet.columns, "Number of pictures in a row of the sheet")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command

@@ -7,14 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include <ffkit/base/error.h>
 #include <ffkit/format/dtype_visitor.h>

@@ -12,16 +12,9 @@
 #include FT_FREETYPE_H
 #include <utf8proc.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/make_error.h"
 #include "base/utf8.h"
@@ -264,9 +257,8 @@ std::u32string drawn_characters(std::string_view text) {
     if (has_glyph(character)) {
       drawn += character;
     } else {
-      for (const char c : fmt::format("<U+{:04X}>", uint32_t{character})) {
-        drawn += static_cast<unsigned char>(c);
-      }
+      const std::string code = fmt::format("<U+{:04X}>", uint32_t{character});
+      drawn.append(code.begin(), code.end());
     }
   }
   return drawn;
@@ -309,9 +301,7 @@ std::string utf8_of(std::u32string_view text) {
     std::array<utf8proc_uint8_t, 4> bytes{};
     const utf8proc_ssize_t size =
         utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes.data());
-    for (utf8proc_ssize_t i = 0; i < size; ++i) {
-      out += static_cast<char>(bytes[static_cast<size_t>(i)]);
-    }
+    out.append(bytes.begin(), bytes.begin() + size);
   }
   return out;
 }

@@ -13,7 +13,6 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
-#include "draw/canvas.h"
 
 namespace ffkit {
 namespace {
@@ -22,7 +21,6 @@ constexpr Color kChartBlack = {30, 30, 30};
 constexpr Color kChartGrid = {225, 225, 225};
 constexpr int kChartMargin = 10;
 constexpr int kLeft = 100;  // room for the numbers of the vertical axis
-constexpr int kChartTextHeight = kText;
 constexpr Color kWrong = {190, 30, 30};
 
 struct Range {
@@ -127,7 +125,7 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
   // Lines along an axis are as thick as others.
   const Rect around{box.x - 2, box.y - 2, box.width + 4, box.height + 4};
   int legend_x = box.x + text_width(panel.title, kText) + 24;
-  draw_text(canvas, box.x, box.y - kChartTextHeight - 4, panel.title, kText, kChartBlack);
+  draw_text(canvas, box.x, box.y - kText - 4, panel.title, kText, kChartBlack);
   for (const ChartLine& line : panel.lines) {
     if (line.points.empty()) continue;
     const auto to_x = [&](double x) { return box.x + x_range.place(x) * box.width; };
@@ -154,12 +152,12 @@ void draw_panel(Canvas& canvas, const ChartPanel& panel, const Rect& box, const 
         canvas.fill({int(to_x(points[i].x)) - 2, int(to_y(points[i].y)) - 2, 6, 6}, line.color);
       }
     }
-    canvas.fill({legend_x, box.y - kChartTextHeight + 1, 24, 4}, line.color);
+    canvas.fill({legend_x, box.y - kText + 1, 24, 4}, line.color);
     const std::string name =
         num_marked == 0 ? line.name
                         : fmt::format("{} (x: {} {})", line.name, num_marked,
                                       panel.is_log ? "not above 0, nan or inf" : "nan or inf");
-    draw_text(canvas, legend_x + 30, box.y - kChartTextHeight - 4, name, kText, kChartBlack);
+    draw_text(canvas, legend_x + 30, box.y - kText - 4, name, kText, kChartBlack);
     legend_x += 30 + text_width(name, kText) + 24;
   }
 }
@@ -269,20 +267,18 @@ Canvas make_chart(const std::string& title, const std::vector<ChartPanel>& panel
     }
   }
   if (!x_range.is_empty()) x_range.low = std::min(0.0, x_range.low);
-  const int top = 2 * kChartMargin + kChartTextHeight;
-  const int height =
-      top + int(shown.size()) * options.panel_height + kChartMargin + kChartTextHeight;
+  const int top = 2 * kChartMargin + kText;
+  const int height = top + int(shown.size()) * options.panel_height + kChartMargin + kText;
   Canvas canvas(options.width, height, kWhite);
   draw_text(canvas, kChartMargin, kChartMargin, title, kText, kChartBlack);
   for (size_t i = 0; i < shown.size(); ++i) {
     const int y = top + int(i) * options.panel_height;
     // Above the axes the panel's title, below them the numbers of the horizontal one.
-    const Rect box{kLeft, y + kChartTextHeight + kChartMargin,
-                   options.width - kLeft - 2 * kChartMargin,
-                   options.panel_height - 2 * kChartTextHeight - 2 * kChartMargin};
+    const Rect box{kLeft, y + kText + kChartMargin, options.width - kLeft - 2 * kChartMargin,
+                   options.panel_height - 2 * kText - 2 * kChartMargin};
     draw_panel(canvas, *shown[i], box, x_range);
   }
-  draw_text(canvas, kLeft, height - kChartTextHeight - 2, options.x_name, kText, kChartBlack);
+  draw_text(canvas, kLeft, height - kText - 2, options.x_name, kText, kChartBlack);
   return canvas;
 }
 

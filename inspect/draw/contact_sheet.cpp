@@ -14,7 +14,6 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "data/data_sets.h"
-#include "draw/canvas.h"
 #include "format/schema/label_field.h"
 #include "image/codec/mask_decoder.h"
 
@@ -263,7 +262,6 @@ Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size) {
   return canvas;
 }
 
-// The number of a pixel of a mask.
 int64_t mask_number(const MaskView& mask, int x, int y) {
   const ptrdiff_t at = y * mask.stride + x;
   switch (mask.dtype) {
@@ -276,8 +274,6 @@ int64_t mask_number(const MaskView& mask, int x, int y) {
   }
 }
 
-// The colour of a number as VOC has it: its bits, from the lowest on, are the highest bits of red,
-// green and blue in turn.
 Color color_of_mask(int64_t number) {
   Color color = {0, 0, 0};
   for (int shift = 7; shift >= 0; --shift, number >>= 3) {

@@ -133,9 +133,6 @@ struct DuplicateProgress {
 Duplicates find_duplicates(const std::vector<Dataset>& splits, const DuplicateOptions& options,
                            DuplicateProgress& progress);
 
-// Whether all hashes are in side files, so that a search takes seconds.
-bool has_all_hashes(const std::vector<Dataset>& splits, const DuplicateOptions& options);
-
 // A search in a thread of its own. Thread-safe.
 class DuplicateSearch {
  public:

@@ -243,14 +243,6 @@ std::filesystem::path default_hash_folder() {
   return home.is_absolute() ? home / ".cache" / "ffkit" / "hashes" : std::filesystem::path();
 }
 
-bool has_all_hashes(const std::vector<Dataset>& splits, const DuplicateOptions& options) {
-  std::vector<std::string> notes;
-  std::vector<int64_t> num_loaded;
-  HashedSplits hashed = choose_fields(splits, options, notes);
-  load_all(hashed, options.hash_folder, notes, num_loaded);
-  return std::accumulate(num_loaded.begin(), num_loaded.end(), int64_t{0}) == hashed.begins.back();
-}
-
 Duplicates find_duplicates(const std::vector<Dataset>& splits, const DuplicateOptions& options,
                            DuplicateProgress& progress) {
   std::vector<std::string> notes;

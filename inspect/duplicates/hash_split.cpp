@@ -11,7 +11,6 @@
 #include <ffkit/base/error.h>
 #include <ffkit/image/dct_picture.h>
 
-#include "base/make_error.h"
 #include "duplicates/hash_file.h"
 
 namespace ffkit {

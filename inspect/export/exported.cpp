@@ -9,14 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <span>
-#include <string>
 #include <system_error>
 #include <utility>
 
-#include <ffkit/base/error.h>
-
-#include "base/file/file.h"
 #include "base/file/file_lock.h"
 #include "base/make_error.h"
 #include "tools/common/output_file.h"
@@ -125,23 +120,19 @@ constexpr const char* kUnfinished = ".ffinspect-export";
   throw error_at(destination, ErrorCode::invalid_argument, message);
 }
 
-[[noreturn]] void fail_tree(const fs::path& path, const char* message, int error) {
-  throw io_error_at(path, message, error);
-}
-
 // A folder that is this process's as long as the object lives; the system frees that of a process
 // that was killed.
 class OwnFolder {
  public:
   OwnFolder(const fs::path& path, const fs::path& destination) {
     if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
-      fail_tree(destination, "cannot create the folder", errno);
+      throw io_error_at(destination, "the folder cannot be created", errno);
     }
     lock_ = FileLock(open_descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (!lock_.is_open()) fail_tree(path, "cannot open the folder", errno);
+    if (!lock_.is_open()) throw io_error_at(path, "cannot open the folder", errno);
     // It is not still there when its owner was done with it before it was locked here.
     const FolderHold hold = hold_folder(path, FileLock::Mode::exclusive, lock_, claim_);
-    if (!hold.is_taken || !lock_.is_still_at(path)) {
+    if (!hold.is_taken || !is_open_file_at(path, lock_.fd())) {
       refuse(destination,
              fmt::format("{} is exporting to this folder; give a new folder{}",
                          in_use_by(hold.user, "another process"), remedy_for(hold.user)));
@@ -173,7 +164,8 @@ bool has_room(const fs::path& destination) {
 
 void require_room(const fs::path& destination) {
   if (has_room(destination)) return;
-  refuse(destination, "is not empty, and nothing is overwritten; give a new folder to export to");
+  refuse(destination,
+         "the folder is not empty, and nothing is overwritten; give a new folder for the export");
 }
 
 void move_up(const fs::path& folder, const fs::path& destination) {
@@ -189,7 +181,7 @@ void take_name(const fs::path& folder, const fs::path& destination) {
   if (rename(folder.c_str(), destination.c_str()) == 0) return;
   const int error = errno;
   if (error == ENOTEMPTY || error == EEXIST) require_room(destination);
-  fail_tree(destination, "cannot give the finished export this name", error);
+  throw io_error_at(destination, "cannot give the finished export this name", error);
 }
 
 constexpr size_t kPieceBytes = 1 << 20;
@@ -211,13 +203,13 @@ void make_folder(const std::filesystem::path& folder) {
   require_local(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  require_done(error, folder, "cannot create the folder");
+  require_done(error, folder, "the folder cannot be created");
 }
 
 void write_new_file(const std::filesystem::path& file, std::span<const std::byte> data) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) {
-    throw io_error_at(file, "cannot create the file", errno);
+    throw io_error_at(file, "the file cannot be created", errno);
   }
   const int problem = write_and_close(fd, data);
   if (problem != 0) {

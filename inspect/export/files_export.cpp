@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 
 #include "base/printable.h"
 #include "data/data_sets.h"
-#include "export/exported.h"
 #include "format/schema/label_field.h"
-#include "text/output.h"
 
 namespace ffkit {
 namespace {

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "base/make_error.h"
-#include "export/exported.h"
 #include "export/files_export.h"
 
 namespace ffkit {

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/enum_names.h>
-#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/record.h>
 #include <ffkit/image/image_codec.h>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
 
@@ -49,11 +48,6 @@ std::string frames_field(std::string stem) {
   return joined(slashed(stem), "/", "frames");
 }
 
-std::vector<std::byte> bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 WebDatasetMember picture_member(const std::string& stem, std::string_view separator,
                                 std::span<const std::byte> image) {
   const std::string ending = image_extension(image).substr(1);
@@ -63,10 +57,10 @@ WebDatasetMember picture_member(const std::string& stem, std::string_view separa
   return member;
 }
 
-WebDatasetMember array_member(const std::string& extension, const TensorView& tensor) {
-  WebDatasetMember member{.extension = extension};
-  member.owned = bytes_of(npy_file(tensor));
-  return member;
+// A member of bytes that are made here.
+WebDatasetMember made_member(const std::string& extension, std::string_view content) {
+  const auto bytes = std::as_bytes(std::span(content));
+  return {.extension = extension, .owned = {bytes.begin(), bytes.end()}};
 }
 
 }  // namespace
@@ -187,9 +181,7 @@ void WebDatasetMembers::add_list(const Plan& plan, const RecordView& record,
   const Field& field = schema_.fields[plan.field];
   const ListView list = record.list(plan.field);
   if (plan.form == Form::texts) {
-    WebDatasetMember member{.extension = plan.stem};
-    member.owned = bytes_of(json_array_of(field, list));
-    members.push_back(std::move(member));
+    members.push_back(made_member(plan.stem, json_array_of(field, list)));
     return;
   }
   for (size_t i = 0; i < list.size(); ++i) {
@@ -197,7 +189,8 @@ void WebDatasetMembers::add_list(const Plan& plan, const RecordView& record,
       members.push_back(
           picture_member(joined(plan.stem, "_", fmt::format("{:06}", i)), ".", list.bytes(i)));
     } else if (field.item == FieldType::tensor) {
-      members.push_back(array_member(fmt::format("{}.{:06}.npy", plan.stem, i), list.tensor(i)));
+      members.push_back(
+          made_member(fmt::format("{}.{:06}.npy", plan.stem, i), npy_file(list.tensor(i))));
     } else {
       members.push_back(
           {.extension = fmt::format("{}.{:06}.bin", plan.stem, i), .data = list.bytes(i)});
@@ -216,18 +209,16 @@ std::vector<WebDatasetMember> WebDatasetMembers::of(const RecordView& record) co
       case Form::image:
         members.push_back(picture_member(plan.stem, ".", view.bytes()));
         break;
-      case Form::label: {
-        WebDatasetMember member{.extension = plan.stem};
-        member.owned = bytes_of(field_text(schema_, record, plan.field));
-        members.push_back(std::move(member));
+      case Form::label:
+        members.push_back(made_member(plan.stem, field_text(field, view)));
         break;
-      }
       case Form::array:
         view.verify();  // a scalar has as many bytes as its dtype
-        members.push_back(array_member(
-            plan.stem, field.type == FieldType::tensor
-                           ? view.tensor()
-                           : TensorView{.dtype = field.dtype, .shape = {}, .data = view.raw()}));
+        members.push_back(made_member(
+            plan.stem,
+            npy_file(field.type == FieldType::tensor
+                         ? view.tensor()
+                         : TensorView{.dtype = field.dtype, .shape = {}, .data = view.raw()})));
         break;
       case Form::text:
       case Form::bytes:

@@ -10,16 +10,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -185,13 +179,6 @@ int listening_socket(int port) {
     fail(fmt::format("cannot listen on port {} of 127.0.0.1", port));
   }
   return fd;
-}
-
-int port_of(int socket) {
-  sockaddr_in address = {};
-  socklen_t length = sizeof address;
-  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.sin_port);
 }
 
 }  // namespace
@@ -410,7 +397,10 @@ Server::Server(int port, Gate gate, Handler handler, const Limits& limits)
 Server::~Server() = default;
 
 int Server::port() const {
-  return port_of(impl_->listener.fd());
+  sockaddr_in address = {};
+  socklen_t length = sizeof address;
+  getsockname(impl_->listener.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.sin_port);
 }
 
 std::string Server::address() const {

@@ -9,7 +9,6 @@ namespace {
 
 using namespace nuscenes;
 
-constexpr int kTitleHeight = kText;
 constexpr int kReasonMargin = 10;
 
 // A box as a camera sees it.
@@ -148,7 +147,7 @@ void draw_camera_boxes(Canvas& canvas, const Rect& place, const Camera& camera, 
 std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& record,
                         const std::string& name, const std::vector<SeenBox>& boxes,
                         BoxCounts& counts) {
-  draw_text(canvas, place.x, place.y - kTitleHeight, name, kText, kSceneBlack);
+  draw_text(canvas, place.x, place.y - kText, name, kText, kSceneBlack);
   const std::string image = channel_field(name, channel::kImage);
   try {
     if (!record.has(image)) {
@@ -168,7 +167,7 @@ std::string draw_camera(Canvas& canvas, const Rect& place, const Keyframe& recor
     for (const std::string& line : wrap_text(error.text(OptionStyle::command_line),
                                              place.width - 2 * kReasonMargin, kText, 6)) {
       draw_text(canvas, place.x + kReasonMargin, y, line, kText, kSceneRed);
-      y += kTitleHeight;
+      y += kText;
     }
     return error.text(OptionStyle::command_line);
   }

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/nuscenes/classes.h>
-#include <ffkit/nuscenes/detection.h>
-#include <ffkit/nuscenes/record.h>
 
-#include "base/make_error.h"
-#include "draw/canvas.h"
 #include "draw/own_sheets.h"
 #include "text/output.h"
 #include "tools/common/output_file.h"
@@ -39,12 +34,13 @@ constexpr std::array<Color, kClasses.size()> kClassColors = {{{255, 140, 0},
                                                               {40, 90, 255},
                                                               {60, 60, 60}}};
 
-}  // namespace
-
+// Of a class, -1 for none.
 Color color_of_class(int64_t class_number) {
   if (class_number < 0 || class_number >= std::ssize(kClasses)) return kOther;
   return kClassColors[class_number];
 }
+
+}  // namespace
 
 std::vector<SeenBox> read_boxes(const Keyframe& record) {
   std::vector<SeenBox> boxes;
@@ -80,18 +76,6 @@ std::vector<SeenBox> read_boxes(const Keyframe& record) {
   return boxes;
 }
 
-std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token) {
-  const nuscenes::Submission submission = nuscenes::read_submission(results.file);
-  const auto sample =
-      std::ranges::find(submission.samples, token, &nuscenes::SampleDetections::token);
-  if (sample == submission.samples.end()) {
-    throw error_at(results.file, ErrorCode::not_found,
-                   "the results have no sample {}; give results of this split, or another --record",
-                   token);
-  }
-  return seen_boxes(*sample, results.min_score);
-}
-
 std::vector<SeenBox> seen_boxes(const nuscenes::SampleDetections& sample, double min_score) {
   std::vector<SeenBox> boxes;
   for (const nuscenes::DetectionBox& box : sample.boxes) {
@@ -111,10 +95,20 @@ std::vector<SeenBox> seen_boxes(const nuscenes::SampleDetections& sample, double
 
 namespace {
 
-using namespace nuscenes;
-
 constexpr int kMargin = 10;
-constexpr int kTextHeight = kText;
+
+// The detections of the sample `token`. Reads the whole file.
+std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token) {
+  const nuscenes::Submission submission = nuscenes::read_submission(results.file);
+  const auto sample =
+      std::ranges::find(submission.samples, token, &nuscenes::SampleDetections::token);
+  if (sample == submission.samples.end()) {
+    throw error_at(results.file, ErrorCode::not_found,
+                   "the results have no sample {}; give results of this split, or another --record",
+                   token);
+  }
+  return seen_boxes(*sample, results.min_score);
+}
 
 struct Caption {
   std::string text;
@@ -194,8 +188,8 @@ SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
     boxes.insert(boxes.end(), predictions.begin(), predictions.end());
   }
   const int camera_height = camera_width * 9 / 16;
-  const int row_height = camera_height + kTextHeight + kMargin;
-  const int side = 2 * row_height - kTextHeight - kMargin;
+  const int row_height = camera_height + kText + kMargin;
+  const int side = 2 * row_height - kText - kMargin;
   const int left_of_above = kMargin + 3 * (camera_width + kMargin);
   const int width = left_of_above + side + kMargin;
   SceneView view{.canvas = Canvas(1, 1, kWhite),
@@ -208,25 +202,25 @@ SceneView draw_scene(const Dataset& dataset, int64_t index, int camera_width,
                           text_of(record, keyframe::kLocation)),
               results ? result_captions(view, results->min_score) : class_captions(boxes), width);
   const int num_lines = captions.empty() ? 1 : captions.back().line + 1;
-  const int top = num_lines * kTextHeight + 2 * kMargin;
+  const int top = num_lines * kText + 2 * kMargin;
   view.canvas = Canvas(width, top + 2 * row_height, kWhite);
   for (const Caption& caption : captions) {
-    draw_text(view.canvas, caption.x, kMargin + caption.line * kTextHeight, caption.text, kText,
+    draw_text(view.canvas, caption.x, kMargin + caption.line * kText, caption.text, kText,
               caption.color);
   }
   BoxCounts drawn;
   for (size_t i = 0; i < kPlaces.size(); ++i) {
     const int column = static_cast<int>(i) % 3;
     const int row = static_cast<int>(i) / 3;
-    const Rect place{kMargin + column * (camera_width + kMargin),
-                     top + row * row_height + kTextHeight, camera_width, camera_height};
+    const Rect place{kMargin + column * (camera_width + kMargin), top + row * row_height + kText,
+                     camera_width, camera_height};
     const std::string problem = draw_camera(view.canvas, place, record, kPlaces[i], boxes, drawn);
     if (!problem.empty()) view.problems.push_back(fmt::format("{}: {}", kPlaces[i], problem));
   }
   view.num_boxes_drawn = drawn.truth;
   view.num_predictions_drawn = drawn.predictions;
   const std::vector<std::string> missing =
-      draw_from_above(view.canvas, {left_of_above, top + kTextHeight, side, side}, record, boxes);
+      draw_from_above(view.canvas, {left_of_above, top + kText, side, side}, record, boxes);
   view.problems.insert(view.problems.end(), missing.begin(), missing.end());
   return view;
 }

@@ -75,21 +75,13 @@ struct SeenBox {
 // together.
 std::vector<SeenBox> read_boxes(const Keyframe& record);
 
-// Of a class, -1 for none.
-Color color_of_class(int64_t class_number);
-
 // Detections to draw beside the annotations.
 struct SceneResults {
   std::filesystem::path file;  // in the official format, see ffkit/nuscenes/detection.h
   double min_score = 0.3;      // of those that are drawn
 };
 
-// Those of the sample `token` with at least results.min_score, named by class and score. Reads the
-// whole file. Throws what read_submission() throws, and Error(not_found) when the file lacks the
-// sample.
-std::vector<SeenBox> read_predictions(const SceneResults& results, const std::string& token);
-
-// The detections of a sample with at least `min_score`, likewise.
+// The detections of a sample with at least `min_score`, named by class and score.
 std::vector<SeenBox> seen_boxes(const nuscenes::SampleDetections& sample, double min_score);
 
 inline constexpr Color kSceneBlack = {20, 20, 20};

@@ -117,13 +117,11 @@ struct Truth {
 
 Truth truth_of(const Dataset& split, const RecordView& record) {
   Truth truth{.boxes = marked_boxes(split, record), .crowds = {}};
-  const int at = split.schema().index_of("iscrowd");
-  if (at < 0 || record.is_null(static_cast<size_t>(at))) return truth;
-  const TensorView crowd = record.tensor(static_cast<size_t>(at));
-  if (crowd.dtype != DType::u8 || crowd.data.size() != truth.boxes.size()) return truth;
+  const auto crowd = tensor_in(split.schema(), record, "iscrowd");
+  if (!crowd || crowd->dtype != DType::u8 || crowd->data.size() != truth.boxes.size()) return truth;
   const std::vector<SheetBox> all = std::exchange(truth.boxes, {});
   for (size_t i = 0; i < all.size(); ++i) {
-    (crowd.data[i] == std::byte{0} ? truth.boxes : truth.crowds).push_back(all[i]);
+    (crowd->data[i] == std::byte{0} ? truth.boxes : truth.crowds).push_back(all[i]);
   }
   return truth;
 }

@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/filter.h>
 
 #include "serve/site.h"

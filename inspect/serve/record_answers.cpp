@@ -10,7 +10,6 @@
 #include <ffkit/text/token_data.h>
 
 #include "base/make_error.h"
-#include "base/printable.h"
 #include "data/data_sets.h"
 #include "serve/served_set.h"
 #include "serve/site.h"
@@ -144,17 +143,14 @@ Json finding_json(const Finding& finding, const std::string& file) {
           {"error", number_or_null(finding.error)}};
 }
 
-int number_of(const Duplicates& duplicates, const std::string& split) {
-  const auto& splits = duplicates.splits();
-  return static_cast<int>(std::ranges::find(splits, split, &DuplicateSplit::name) - splits.begin());
-}
-
 // The other records of its group.
 Json duplicates_of(SiteState& state, const ServedSplit& split, int64_t record) {
   Json list = Json::array();
   const auto duplicates = state.duplicates();
   if (!duplicates) return list;
-  const int own = number_of(*duplicates, split.name());
+  const auto& splits = duplicates->splits();
+  const auto at = std::ranges::find(splits, split.name(), &DuplicateSplit::name) - splits.begin();
+  const int own = static_cast<int>(at);
   const auto group = duplicates->group_of(own, record);
   if (!group) return list;
   for (const DuplicateRecord& other : duplicates->groups()[static_cast<size_t>(*group)].records) {

@@ -10,7 +10,6 @@
 
 #include "base/make_error.h"
 #include "base/printable.h"
-#include "draw/contact_sheet.h"
 #include "draw/own_sheets.h"
 #include "format/schema/label_field.h"
 

@@ -4,17 +4,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <ffkit/base/error.h>
 #include <ffkit/text/token_data.h>
-
-#include "http/server.h"
 
 namespace ffkit::serve {
 namespace {
@@ -153,13 +147,6 @@ int status_of(ErrorCode code) {
   }
 }
 
-std::vector<Dataset> whole_splits(const ServedSet& set) {
-  std::vector<Dataset> splits;
-  splits.reserve(set.splits.size());
-  for (const ServedSplit& split : set.splits) splits.push_back(split.whole());
-  return splits;
-}
-
 }  // namespace
 
 const text::Tokenizer& SiteState::tokenizer() {
@@ -175,7 +162,9 @@ std::shared_ptr<const Choice> SiteState::choice(const ServedSplit& split, const 
 
 Site::Site(ServedSet set, const std::filesystem::path& hash_folder) {
   state_.set = std::move(set);
-  state_.search = std::make_unique<DuplicateSearch>(whole_splits(state_.set),
+  std::vector<Dataset> splits;
+  for (const ServedSplit& split : state_.set.splits) splits.push_back(split.whole());
+  state_.search = std::make_unique<DuplicateSearch>(std::move(splits),
                                                     DuplicateOptions{.hash_folder = hash_folder});
   state_.page = make_page(state_);
 }

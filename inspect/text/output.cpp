@@ -327,11 +327,6 @@ Json field_description_json(const Field& field) {
   return json;
 }
 
-std::string field_text(const Schema& schema, const RecordView& record, size_t i,
-                       size_t max_values) {
-  return field_text(schema.fields[i], record.field(i), max_values);
-}
-
 std::string field_text(const Field& field, const FieldView& view, size_t max_values) {
   if (view.is_null()) return "null";
   if (field.type == FieldType::list) return list_text(field, view.list(), max_values);
@@ -339,10 +334,6 @@ std::string field_text(const Field& field, const FieldView& view, size_t max_val
     return with_scalar(field, view, [](auto value) { return number_text(value); });
   }
   return content_text(field.type, view.raw(), tensor_of(field, view), max_values);
-}
-
-Json field_json(const Schema& schema, const RecordView& record, size_t i, Detail detail) {
-  return field_json(schema.fields[i], record.field(i), detail);
 }
 
 Json field_json(const Field& field, const FieldView& view, Detail detail) {
@@ -387,7 +378,7 @@ std::vector<FieldFile> field_files(const Schema& schema, const RecordView& recor
       files.push_back(std::move(file));
     });
   } else if (field.type == FieldType::scalar) {
-    files.push_back({".txt", {}, field_text(schema, record, i) + "\n"});
+    files.push_back({".txt", {}, field_text(field, view) + "\n"});
   } else {
     files.push_back(content_file(field.type, view.raw(), tensor_of(field, view)));
   }

@@ -80,9 +80,7 @@ inline constexpr size_t kValuesInLine = 16;
 // One line: the number, the escaped text, "jpeg 500 x 375, 107854 bytes", "f32 [3, 4]", "2 items",
 // "null". Tensors and lists of up to `max_values` have their numbers and items behind that. Throws
 // Error(corrupt) when the field's bytes are not of its type.
-std::string field_text(const Schema& schema, const RecordView& record, size_t field,
-                       size_t max_values = 0);
-std::string field_text(const Field& field, const FieldView& view, size_t max_values);
+std::string field_text(const Field& field, const FieldView& view, size_t max_values = 0);
 
 // null, the number (what is not finite as "nan", "inf" or "-inf"), the text, or an object with
 // "num_bytes" (bytes), "num_bytes", "encoding", "width", "height" (image; the last two are null
@@ -93,7 +91,6 @@ enum class Detail {
   values,   // tensors get "values", their numbers, row-major
   content,  // and pictures and bytes get "base64", pictures that of image_file()
 };
-Json field_json(const Schema& schema, const RecordView& record, size_t field, Detail detail);
 Json field_json(const Field& field, const FieldView& view, Detail detail);
 
 // The file that an encoded picture stands for: the picture itself, and of the dct code the JPEG,

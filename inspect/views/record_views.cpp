@@ -7,13 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
-#include <vector>
 
-#include <ffkit/format/record.h>
 #include <ffkit/format/schema.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/random.h>

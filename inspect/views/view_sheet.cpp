@@ -31,13 +31,6 @@
 namespace ffkit {
 namespace {
 
-std::string_view without_blanks(std::string_view text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // Bytes, as a picture shows them. A ScalePad and noise are there as floats alone; noise has the
 // unit of normalised values.
 ImageOutput output_to_draw(const ImageOptions& image) {
@@ -52,15 +45,14 @@ ImageOutput output_to_draw(const ImageOptions& image) {
 View parse_head(std::string_view head) {
   View view;
   const size_t star = head.find('*');
-  view.name = without_blanks(head.substr(0, star));
+  view.name = trimmed(head.substr(0, star));
   const bool is_name = !view.name.empty() && std::ranges::all_of(view.name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '/' || c == '.';
   });
   bool is_count = true;
   if (star != std::string_view::npos) {
-    view.copies =
-        number_of_text<decltype(view.copies)>(without_blanks(head.substr(star + 1))).value_or(0);
+    view.copies = number_of_text<decltype(view.copies)>(trimmed(head.substr(star + 1))).value_or(0);
     is_count = view.copies >= 1;
   }
   if (is_name && is_count) return view;
@@ -75,7 +67,7 @@ View parse_view(std::string_view text) {
   const size_t colon = text.substr(0, text.find_first_of("(\"'")).find(':');
   View view;
   if (colon != std::string_view::npos) {
-    view = parse_head(without_blanks(text.substr(0, colon)));
+    view = parse_head(trimmed(text.substr(0, colon)));
     text.remove_prefix(colon + 1);
   }
   view.image = parse_transforms(text);
@@ -249,14 +241,13 @@ std::vector<SheetBox> marked_boxes(const Dataset& dataset, const RecordView& rec
     boxes.push_back({.x = x, .y = y, .width = width, .height = height});
   }
   if (boxes.empty()) return boxes;
-  const int labels_at = schema.index_of("labels");
-  if (labels_at < 0 || record.is_null(labels_at)) return boxes;
-  const auto labels = record.tensor(labels_at);
-  if (labels.dtype != DType::i64 || labels.data.size() != boxes.size() * sizeof(int64_t)) {
+  const auto labels = tensor_in(schema, record, "labels");
+  if (!labels || labels->dtype != DType::i64 ||
+      labels->data.size() != boxes.size() * sizeof(int64_t)) {
     return boxes;
   }
   for (size_t i = 0; i < boxes.size(); ++i) {
-    std::memcpy(&boxes[i].class_number, labels.data.data() + i * sizeof(int64_t), sizeof(int64_t));
+    std::memcpy(&boxes[i].class_number, labels->data.data() + i * sizeof(int64_t), sizeof(int64_t));
     boxes[i].name = class_of(dataset.manifest(), boxes[i].class_number);
   }
   return boxes;

@@ -16,8 +16,10 @@ namespace ffkit {
 namespace {
 
 [[noreturn]] void refuse_field_index(size_t i, size_t num_fields) {
-  throw error_of(ErrorCode::invalid_argument, "the batch has no field number {}; it has {} fields",
-                 i, num_fields);
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "the batch has no field number {}; the batch has {} fields, and the first is field 0", i,
+      num_fields);
 }
 
 void copy_texts(const SlabTexts& from, size_t num_bytes, SlabTexts& to) {
@@ -159,19 +161,21 @@ size_t Batch::index_of(std::string_view name) const {
     if (field_name(i) == name) return i;
     names.push_back(field_name(i));
   }
-  throw Error(
-      ErrorCode::not_found,
-      fmt::format("the batch has no field '{}'; its fields are {}", name, fmt::join(names, ", ")),
-      {.subject = ErrorSubject::field, .name = std::string(name)});
+  throw Error(ErrorCode::not_found,
+              fmt::format("the batch has no field '{}'; {}", name,
+                          names.empty() ? std::string("it has no fields")
+                                        : fmt::format("its fields are {}", fmt::join(names, ", "))),
+              {.subject = ErrorSubject::field, .name = std::string(name)});
 }
 
 std::span<const int64_t> Batch::row_offsets(std::string_view name) const {
   const size_t i = index_of(name);
   if (!has_rows(i)) {
-    throw Error(
-        ErrorCode::not_found,
-        fmt::format("the batch's field '{}' has no rows; its samples all have one shape", name),
-        {.subject = ErrorSubject::field, .name = std::string(name)});
+    throw Error(ErrorCode::not_found,
+                fmt::format("the batch has no row offsets for the field '{}', because all samples "
+                            "of this field have one shape",
+                            name),
+                {.subject = ErrorSubject::field, .name = std::string(name)});
   }
   return slab_->row_offsets[i];
 }
@@ -180,7 +184,7 @@ std::vector<std::string_view> Batch::strings(std::string_view name) const {
   const size_t index = index_of(name);
   if (!has_texts(index)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the batch's field '{}' has no texts; make it with copy_string()", name);
+                   "the batch's field '{}' has no texts; make this field with copy_string()", name);
   }
   const auto* text = static_cast<const char*>(field(index).data);
   const std::vector<int64_t>& offsets = slab_->row_offsets[index];
@@ -219,7 +223,8 @@ BatchArray Batch::unpadded_sizes(std::string_view view) const {
   }
   throw Error(
       ErrorCode::not_found,
-      fmt::format("the view '{}' is not padded: all of its pictures fill their arrays", view),
+      fmt::format("the view '{}' has no sizes before padding, because its pictures are not padded",
+                  view),
       {.subject = ErrorSubject::field, .name = std::string(view)});
 }
 
@@ -239,7 +244,7 @@ std::vector<PaddedArray> Batch::padded_arrays() const {
 
 BatchArray Batch::source_sizes() const {
   if (views().empty()) {
-    throw Error(ErrorCode::not_found, "the batch has no pictures, so it has no sizes",
+    throw Error(ErrorCode::not_found, "the batch has no pictures, so it has no sizes of pictures",
                 {.subject = ErrorSubject::field});
   }
   return array(num_fields());

@@ -142,7 +142,7 @@ class MixSpans {
 }  // namespace
 
 void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSize size,
-                const ImageOutput& output, void* scratch, const MixSlice& slice) {
+                const ImageOutput& output, void* scratch) {
   if (num_samples == 0) return;
   const size_t sample_bytes =
       static_cast<size_t>(output.channels * size.height * size.width) * size_of(output.dtype);
@@ -159,10 +159,7 @@ void mix_images(const MixDraw& draw, void* images, int64_t num_samples, ImageSiz
                 .weight = static_cast<float>(draw.lambda),
                 .other_weight = static_cast<float>(1 - draw.lambda)});
   };
-  const auto first_span = [&](int number) {
-    return spans.count() * static_cast<size_t>(number) / static_cast<size_t>(slice.count);
-  };
-  for (size_t i = first_span(slice.number); i < first_span(slice.number + 1); ++i) {
+  for (size_t i = 0; i < spans.count(); ++i) {
     const Span span = spans[i];
     uint8_t* first = static_cast<uint8_t*>(images) + span.begin;
     uint8_t* last = first + static_cast<size_t>(num_samples - 1) * sample_bytes;
@@ -187,8 +184,8 @@ namespace {
 
 [[noreturn]] void refuse_unmixed(const std::string& name, std::string_view why) {
   throw error_of(ErrorCode::invalid_argument,
-                 "mixing would not change the batch's field '{}', which {}; leave out the field or "
-                 "mixing",
+                 "mixing cannot change the batch's field '{}', because the field {}; leave out the "
+                 "field or mixing",
                  name, why);
 }
 
@@ -241,7 +238,8 @@ BatchMixer::BatchMixer(const LoaderOptions& options, const SlabLayout& layout)
   for (const ViewField& field : options.view_fields) {
     const ImageOutput output = output_of_follower(field);
     if (options.mixing.mixup_alpha > 0) {
-      refuse_unmixed(field.name, "MixUp cannot blend (CutMix alone can cut it)");
+      refuse_unmixed(field.name,
+                     "cannot be blended by MixUp (CutMix can cut the field if MixUp is off)");
     }
     const auto found = std::ranges::find(layout.fields, field.name, &SlabField::name);
     mixed_.push_back({static_cast<size_t>(found - layout.fields.begin()), output});

@@ -21,22 +21,20 @@ namespace {
 
 constexpr size_t kMaxSlabBytes = size_t{1} << 46;
 
-[[noreturn]] void refuse_layout(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 size_t bytes_per_sample(const SlabField& field, int64_t batch_size) {
   size_t num_bytes = size_of(field.dtype);
   for (const int64_t extent : field.shape) {
     if (extent < 0 || static_cast<size_t>(extent) > kMaxSlabBytes / num_bytes) {
-      refuse_layout(fmt::format("the batch's field '{}' has an impossible dimension of {}",
-                                field.name, extent));
+      refuse_argument(
+          fmt::format("the batch's field '{}' has a dimension of {}, which is not possible",
+                      field.name, extent));
     }
     num_bytes *= std::max<size_t>(static_cast<size_t>(extent), 1);
   }
   if (num_bytes > kMaxSlabBytes / static_cast<size_t>(batch_size)) {
-    refuse_layout(fmt::format("the batch's field '{}' needs {} bytes per sample, which is too much",
-                              field.name, num_bytes));
+    refuse_argument(fmt::format(
+        "the batch's field '{}' needs {} bytes per sample, which is too much for a batch",
+        field.name, num_bytes));
   }
   const bool is_empty = std::find(field.shape.begin(), field.shape.end(), 0) != field.shape.end();
   return is_empty ? 0 : num_bytes;
@@ -56,17 +54,19 @@ void add_rows(SlabField& field, int64_t max_rows, int64_t copies) {
 
 SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch_size) {
   if (fields.empty()) {
-    refuse_layout("a batch needs at least one field: image_field, label_field or one of `fields`");
+    refuse_argument(
+        "a batch needs at least one field: image_field, label_field or one of `fields`");
   }
   SlabLayout layout;
   for (const BatchField& field : fields) {
-    if (field.name.empty()) refuse_layout("a field of the batch has no name");
+    if (field.name.empty()) refuse_argument("a field of the batch has no name");
     if (field.decoder == nullptr) {
-      refuse_layout(fmt::format("the batch's field '{}' has no decoder", field.name));
+      refuse_argument(fmt::format("the batch's field '{}' has no decoder", field.name));
     }
     for (const SlabField& earlier : layout.fields) {
       if (earlier.name == field.name) {
-        refuse_layout(fmt::format("the batch has two fields '{}'; rename one of them", field.name));
+        refuse_argument(
+            fmt::format("the batch has two fields '{}'; rename one of them", field.name));
       }
     }
     SlabField& added = layout.fields.emplace_back();
@@ -91,7 +91,7 @@ SlabLayout make_slab_layout(const std::vector<BatchField>& fields, int64_t batch
     }
     added.bytes_per_sample = added.texts != nullptr ? 0 : bytes_per_sample(added, batch_size);
     if (added.num_parts < (added.bytes_per_sample == 0 ? 0 : 1)) {
-      refuse_layout(
+      refuse_argument(
           fmt::format("the batch's field '{}' is decoded in {} parts; expected at least 1",
                       field.name, added.num_parts));
     }
@@ -288,17 +288,19 @@ void SlabPool::allocate(BatchSlab& slab) {
     slab.memory = static_cast<std::byte*>(allocator_->allocate(layout_.num_bytes));
     if (slab.memory == nullptr) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
-    throw error_of(ErrorCode::io,
-                   "there is not enough memory for {} batches of {} bytes; use smaller or fewer "
-                   "batches (prefetch_batches, held_batches), or give the process more memory",
-                   num_slabs(), layout_.num_bytes);
+    throw error_of(
+        ErrorCode::io,
+        "there is not enough memory for {} batches of {} bytes; use smaller batches or fewer "
+        "batches (prefetch_batches, held_batches), or give the process more memory",
+        num_slabs(), layout_.num_bytes);
   }
   if (reinterpret_cast<uintptr_t>(slab.memory) % kSlabAlignment == 0) return;
   void* crooked = std::exchange(slab.memory, nullptr);
   allocator_->deallocate(crooked, layout_.num_bytes);
-  throw error_of(ErrorCode::invalid_argument,
-                 "the SlabAllocator gives memory at address {}; expected a multiple of {}", crooked,
-                 kSlabAlignment);
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "the SlabAllocator gives memory at address {}; expected an address that is a multiple of {}",
+      crooked, kSlabAlignment);
 }
 
 SlabPool::~SlabPool() {

@@ -63,8 +63,8 @@ void require_whole_file(const Dataset& dataset, const ShardFiles& files, const E
     const int64_t missing = files.missing_bytes(i, shard.summary().file_bytes);
     if (missing == 0) continue;
     throw Error(ErrorCode::io,
-                fmt::format("the file is {} bytes shorter than when it was opened, so it was cut "
-                            "while in use; copy or convert it again",
+                fmt::format("the file is {} bytes shorter than when ffkit opened it, so the file "
+                            "was cut while in use; copy or convert the file again",
                             missing),
                 {.path = context.path,
                  .record = context.record,
@@ -186,8 +186,8 @@ void SampleDecoder::replace(const Job& job, int64_t bad_record, const std::strin
     return;
   }
   throw Error(ErrorCode::corrupt,
-              fmt::format("the record is bad ({}), and {} other records that were tried instead "
-                          "are bad too; check the data set with ffinspect",
+              fmt::format("the record is bad ({}), and the {} other records that ffkit tried "
+                          "instead are bad too; check the data set with ffinspect",
                           reason, kMaxReplacements),
               {.path = dataset_.path().string(), .record = dataset_.index_in_split(bad_record)});
 }

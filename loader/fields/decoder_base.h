@@ -76,9 +76,9 @@ inline void check_counted_rows(std::string_view field, int64_t part, int64_t num
   if (num_counted >= 0) return;
   throw Error(
       ErrorCode::invalid_argument,
-      fmt::format("the decoder of the batch's field '{}' counted {} rows of part {}; correct "
-                  "the decoder",
-                  field, num_counted, part));
+      fmt::format(
+          "the decoder of the batch's field '{}' counted {} rows in part {}; correct the decoder",
+          field, num_counted, part));
 }
 
 // A decoder of several lists of rows for each sample, such as the boxes of each

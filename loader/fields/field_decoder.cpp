@@ -112,8 +112,8 @@ class TensorCopier final : public FieldDecoder {
     const TensorView tensor = record.tensor(field_);
     if (tensor.shape != shape_) {
       throw error_of(ErrorCode::corrupt,
-                     "field '{}' has shape [{}], but the batch takes [{}]; expected the same shape "
-                     "in all records",
+                     "field '{}' has the shape [{}], but the batch needs [{}]; all records must "
+                     "have the same shape",
                      name_, fmt::join(tensor.shape, ", "), fmt::join(shape_, ", "));
     }
     if (!tensor.data.empty()) std::memcpy(out, tensor.data.data(), tensor.data.size());
@@ -450,8 +450,9 @@ DecoderPtr decode_valid(const Schema& schema, const std::vector<std::string>& fi
 DecoderPtr zeros_where_null(const Schema& schema, const std::string& field, DecoderPtr decoder) {
   const size_t at = schema.require(field);
   if (decoder == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("there is no decoder for field '{}'; give one", field));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("there is no decoder for field '{}'; give a decoder for this field", field));
   }
   if (dynamic_cast<const PartsDecoder*>(decoder.get()) != nullptr) {
     return std::make_shared<ZerosOrParts>(at, std::move(decoder));

@@ -40,7 +40,7 @@ std::unique_ptr<KernelReadEngine> make_read_engine(IoEngine engine, std::vector<
   if (engine == IoEngine::pread) {
     if (options.sqpoll) {
       throw Error(ErrorCode::invalid_argument,
-                  "io.sqpoll works only with io_uring; leave it off with the pread engine");
+                  "io.sqpoll works only with io_uring; leave io.sqpoll off with the pread engine");
     }
     return make_pread_read_engine(std::move(files), options);
   }

@@ -70,8 +70,6 @@ std::unique_ptr<KernelReadEngine> make_uring_read_engine(std::vector<int> files,
 std::unique_ptr<KernelReadEngine> make_pread_read_engine(std::vector<int> files,
                                                          const ReadEngineOptions& options);
 
-// ReadProgress: what to do after each system call of one read. Shared by the engines, so that they
-// treat results alike.
 // The request's own descriptor, or that of `files`.
 inline int descriptor_of(const ReadRequest& request, const std::vector<int>& files) {
   return request.shard != nullptr ? request.shard->descriptor : files[request.file];

@@ -5,16 +5,12 @@
 namespace ffkit {
 namespace {
 
-size_t round_up_bytes(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 constexpr size_t kCacheLine = 64;
 
 }  // namespace
 
 ReadBufferPool::ReadBufferPool(size_t capacity_bytes, size_t max_buffers, size_t alignment)
-    : capacity_(round_up_bytes(capacity_bytes, 4096)),
+    : capacity_(round_up(capacity_bytes, 4096)),
       alignment_(std::max(alignment, kCacheLine)),
       allocator_(default_slab_allocator()),
       memory_(static_cast<std::byte*>(allocator_->allocate(capacity_))),
@@ -41,7 +37,7 @@ std::optional<size_t> ReadBufferPool::place_for(size_t num_bytes) const {
 }
 
 ReadBufferPool::Buffer* ReadBufferPool::acquire(size_t num_bytes, int num_users) {
-  const size_t buffer_bytes = round_up_bytes(std::max<size_t>(num_bytes, 1), alignment_);
+  const size_t buffer_bytes = round_up(std::max<size_t>(num_bytes, 1), alignment_);
   std::lock_guard lock(mutex_);
   const bool alone = buffer_bytes > capacity_ && num_buffers_ == 0;
   const std::optional<size_t> offset = place_for(buffer_bytes);

@@ -18,7 +18,9 @@ std::exception_ptr failure_of_index(std::exception_ptr failure) {
   } catch (const Error& error) {
     if (error.context().errno_value != EIO) return failure;
     return std::make_exception_ptr(
-        error.with_message("a page of the index cannot be read, so its records cannot be found")
+        error
+            .with_message(
+                "a page of the index cannot be read, so the records of this page cannot be found")
             .with_remedy("copy or convert the data set again"));
   } catch (...) {
     return failure;

@@ -91,7 +91,7 @@ size_t direct_alignment_of(const ReadFile& file) {
 
 [[noreturn]] void refuse_direct(const std::filesystem::path& path) {
   throw Error(ErrorCode::unsupported,
-              "direct I/O was asked for, but this file system does not support O_DIRECT; set it to "
+              "io.direct is on, but this file system does not support O_DIRECT; set io.direct to "
               "automatic or off",
               {.path = path.string()});
 }
@@ -272,8 +272,8 @@ Error read_error(const std::filesystem::path& path, const Dataset::Location& loc
   const std::string message =
       failed ? fmt::format("reading {} bytes failed", num_bytes)
              : fmt::format(
-                   "the file ends {} bytes before the end of the record, so it was cut while in "
-                   "use; copy or convert it again",
+                   "the file ends {} bytes before the end of the record, so the file was cut while "
+                   "in use; copy or convert the file again",
                    num_missing);
   return {ErrorCode::io, message,
           ErrorContext{.path = path.string(),

@@ -192,7 +192,9 @@ class UringReadEngine final : public KernelReadEngine {
       }
       throw Error(
           ErrorCode::io,
-          fmt::format("io_uring takes no more reads: the kernel refuses {} now", refusal.what),
+          fmt::format(
+              "the loader cannot read through io_uring any more, because the kernel now refuses {}",
+              refusal.what),
           {.errno_value = refusal.error});
     }
     has_ring_ = true;
@@ -335,7 +337,8 @@ class UringReadEngine final : public KernelReadEngine {
   // An error that leaves open what the kernel still writes to: the engine is not used again.
   void check_alive() const {
     if (error_ != 0) {
-      throw Error(ErrorCode::io, "io_uring takes no more reads", {.errno_value = error_});
+      throw Error(ErrorCode::io, "the loader cannot read through io_uring any more",
+                  {.errno_value = error_});
     }
   }
 

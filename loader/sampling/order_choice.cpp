@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "base/make_error.h"
 #include "base/mix64.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -53,7 +53,8 @@ std::string text_of_order(const SamplerOptions& options, int64_t batch_size, int
       case Order::weighted:
         return "weighted by " + hash_of(*options.weights);
     }
-    throw error_of(ErrorCode::invalid_argument, "there is no Order {}",
+    throw error_of(ErrorCode::invalid_argument,
+                   "the number {} is not an Order; give a value of the enum Order",
                    static_cast<int>(options.order));
   };
   const std::string groups =
@@ -65,24 +66,6 @@ std::string text_of_order(const SamplerOptions& options, int64_t batch_size, int
   return fmt::format("{}{}{}, {} samples", text(), groups, buckets, epoch_size);
 }
 
-namespace {
-
-// Takes `word` off the front of `text`, where it is there.
-bool take_word(std::string_view& text, std::string_view word) {
-  if (!text.starts_with(word)) return false;
-  text.remove_prefix(word.size());
-  return true;
-}
-
-bool take_number(std::string_view& text, int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
-
-}  // namespace
-
 std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOptions options) {
   options.windows.num_streams = 1;
   options.windows.window_block_bytes = 0;
@@ -92,13 +75,13 @@ std::optional<SamplerOptions> shuffle_of_text(std::string_view text, SamplerOpti
   }
   options.order = Order::windowed;
   int64_t block = 0;
-  if (!take_word(text, "windowed by ") || !take_number(text, block)) return std::nullopt;
-  const bool is_bytes = take_word(text, " bytes");
+  if (!take_text(text, "windowed by ") || !take_number(text, block)) return std::nullopt;
+  const bool is_bytes = take_text(text, " bytes");
   (is_bytes ? options.windows.window_block_bytes : options.windows.window_block) = block;
-  if (!take_word(text, " x ") || !take_number(text, options.windows.window_blocks))
+  if (!take_text(text, " x ") || !take_number(text, options.windows.window_blocks))
     return std::nullopt;
-  if (take_word(text, " in ") &&
-      (!take_number(text, options.windows.num_streams) || !take_word(text, " streams"))) {
+  if (take_text(text, " in ") &&
+      (!take_number(text, options.windows.num_streams) || !take_text(text, " streams"))) {
     return std::nullopt;
   }
   return text.starts_with(", ") ? std::optional(std::move(options)) : std::nullopt;

@@ -46,8 +46,9 @@ uint64_t ceil_sqrt(uint64_t n) {
 
 Permutation::Permutation(int64_t n, uint64_t key) : n_(n) {
   if (n < 1) {
-    throw error_of(ErrorCode::invalid_argument, "a permutation needs at least one element, got {}",
-                   n);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "a permutation needs at least one element, but the given number of elements is {}", n);
   }
   const auto size = static_cast<uint64_t>(n);
   left_size_ = ceil_sqrt(size);

@@ -14,6 +14,7 @@
 #include <ffkit/image/random.h>
 #include <ffkit/loader/sampler.h>
 
+#include "base/make_error.h"
 #include "base/mix64.h"
 
 namespace ffkit {
@@ -143,22 +144,20 @@ namespace {
 
 // The same on every machine: there is no product and sum here that a compiler may fuse.
 std::vector<double> relative_to_mean(std::span<const double> weights) {
-  const auto refuse = [](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message);
-  };
-  if (weights.empty()) refuse("there are no weights");
+  if (weights.empty()) refuse_argument("there are no weights; give a weight for each record");
   if (weights.size() > uint64_t{1} << 32) {
-    refuse(fmt::format("there are {} weights; expected at most 2^32", weights.size()));
+    refuse_argument(fmt::format("there are {} weights; expected at most 2^32", weights.size()));
   }
   double largest = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0) {
-      refuse(fmt::format("the weight of record {} is {}; expected a finite number, 0 or more", i,
-                         weights[i]));
+      refuse_argument(fmt::format(
+          "the weight of record {} is {}; expected a finite number, 0 or more", i, weights[i]));
     }
     largest = std::max(largest, weights[i]);
   }
-  if (largest == 0) refuse("all weights are 0");
+  if (largest == 0)
+    refuse_argument("the weights of all records are 0; give at least one record a larger weight");
   // Relative to the largest first: neither sum nor quotients leave the range of doubles.
   std::vector<double> shares(weights.begin(), weights.end());
   double sum = 0;
@@ -381,30 +380,27 @@ namespace {
 constexpr size_t kMaxSets = 1024;
 constexpr int64_t kMaxMixedSamples = int64_t{1} << 60;  // as the sampler's
 
-[[noreturn]] void refuse_mixture(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 void check_mixture(const Mixture& mixture) {
   if (mixture.num_records.empty() || mixture.num_records.size() > kMaxSets) {
-    refuse_mixture(fmt::format("a mixture has {} data sets; expected 1 to {}",
-                               mixture.num_records.size(), kMaxSets));
+    refuse_argument(fmt::format("a mixture has {} data sets; expected 1 to {}",
+                                mixture.num_records.size(), kMaxSets));
   }
   for (size_t i = 0; i < mixture.num_records.size(); ++i) {
     const int64_t count = mixture.num_records[i];
     if (count >= 1 && count <= kMaxMixedSamples / static_cast<int64_t>(kMaxSets)) continue;
-    refuse_mixture(
+    refuse_argument(
         fmt::format("data set {} of the mixture has {} records; expected 1 to 2^50", i, count));
   }
   if (mixture.weights.empty()) return;
   if (mixture.weights.size() != mixture.num_records.size()) {
-    refuse_mixture(fmt::format("the mixture has {} weights for {} data sets",
-                               mixture.weights.size(), mixture.num_records.size()));
+    refuse_argument(fmt::format(
+        "the mixture has {} weights for {} data sets; give one weight for each data set",
+        mixture.weights.size(), mixture.num_records.size()));
   }
   for (size_t i = 0; i < mixture.weights.size(); ++i) {
     if (std::isfinite(mixture.weights[i]) && mixture.weights[i] > 0) continue;
-    refuse_mixture(fmt::format("the weight of data set {} is {}; expected a finite number above 0",
-                               i, mixture.weights[i]));
+    refuse_argument(fmt::format("the weight of data set {} is {}; expected a finite number above 0",
+                                i, mixture.weights[i]));
   }
 }
 
@@ -429,7 +425,7 @@ std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) 
   check_mixture(mixture);
   const std::vector<int64_t>& records = mixture.num_records;
   if (epoch_size < 0 || epoch_size > kMaxMixedSamples) {
-    refuse_mixture(fmt::format("epoch_size is {}; expected 0 to 2^60", epoch_size));
+    refuse_argument(fmt::format("epoch_size is {}; expected 0 to 2^60", epoch_size));
   }
   if (epoch_size == 0 && mixture.weights.empty()) {
     epoch_size = std::ssize(records) * *std::ranges::max_element(records);
@@ -454,7 +450,7 @@ std::vector<int64_t> mixture_counts(const Mixture& mixture, int64_t epoch_size) 
   for (int64_t i = 0; i < left; ++i) ++counts[by_remainder[i]];
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) continue;
-    refuse_mixture(
+    refuse_argument(
         fmt::format("an epoch of {} samples has no sample of data set {}; give this data set a "
                     "larger weight, or give a larger epoch_size",
                     epoch_size, i));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -27,50 +28,53 @@ constexpr int64_t kMaxSamples = int64_t{1} << 60;
 
 constexpr int64_t kMostStreams = int64_t{1} << 20;
 
-[[noreturn]] void refuse_sampler(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 void check_at_least_1(const char* name, int64_t value) {
-  if (value < 1) refuse_sampler(fmt::format("{} is {}; expected at least 1", name, value));
+  if (value < 1) refuse_argument(fmt::format("{} is {}; expected at least 1", name, value));
 }
 
 void check_groups(const std::vector<int64_t>& groups, int64_t num_records, Order order) {
   if (order != Order::shuffle && order != Order::sequential) {
-    refuse_sampler("groups need the order 'shuffle' or 'sequential'");
+    refuse_argument(
+        "groups work only with the order 'shuffle' or 'sequential'; give one of these orders, or "
+        "leave out the groups");
   }
   if (groups.empty() || groups.front() != 0)
-    refuse_sampler("the first group must begin at record 0");
+    refuse_argument("the first group must begin at record 0");
   for (size_t i = 0; i < groups.size(); ++i) {
     const bool ascends = i == 0 || groups[i] > groups[i - 1];
     if (ascends && groups[i] < num_records) continue;
-    refuse_sampler(
-        fmt::format("group {} begins at record {}; groups must ascend and begin before record {}",
+    refuse_argument(
+        fmt::format("group {} begins at record {}; every group must begin after the group before "
+                    "it, and before record {}",
                     i, groups[i], num_records));
   }
 }
 
 void check_buckets(int64_t num_records, const SamplerOptions& options) {
   if (options.order != Order::shuffle || options.groups != nullptr || options.mixture) {
-    refuse_sampler("buckets need the order 'shuffle' without groups or a mixture");
+    refuse_argument(
+        "buckets work only with the order 'shuffle', and not with groups or a mixture; give this "
+        "order, or leave out the buckets");
   }
   if (std::ssize(*options.buckets) == num_records) return;
-  refuse_sampler(fmt::format("buckets are given for {} records, but there are {} records",
-                             options.buckets->size(), num_records));
+  refuse_argument(fmt::format("buckets are given for {} records, but the data has {} records",
+                              options.buckets->size(), num_records));
 }
 
 // The length of an epoch.
 int64_t check_mixture_of(int64_t num_records, const SamplerOptions& options) {
   if (options.order != Order::shuffle || options.groups != nullptr) {
-    refuse_sampler(
-        "a mixture needs the order 'shuffle' without groups; give this order, or no mixture");
+    refuse_argument(
+        "a mixture works only with the order 'shuffle', and not with groups; give this order, or "
+        "leave out the mixture");
   }
   const std::vector<int64_t> counts = mixture_counts(*options.mixture, options.epoch_size);
   const std::vector<int64_t>& sizes = options.mixture->num_records;
   if (const auto sum = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
       sum != num_records) {
-    refuse_sampler(
-        fmt::format("the mixture's data sets have {} records, expected {}", sum, num_records));
+    refuse_argument(
+        fmt::format("the mixture's data sets have {} records together, but the data has {} records",
+                    sum, num_records));
   }
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
@@ -80,36 +84,39 @@ void check_windows(int64_t num_records, const SamplerOptions& options) {
   check_at_least_1("window_blocks", options.windows.window_blocks);
   const auto check_range = [](const char* name, int64_t value, int64_t most) {
     if (value >= 0 && value <= most) return;
-    refuse_sampler(fmt::format("{} is {}; expected 0 to {}", name, value, most));
+    refuse_argument(fmt::format("{} is {}; expected 0 to {}", name, value, most));
   };
   check_range("window_block_bytes", options.windows.window_block_bytes, kMaxSamples);
   check_range("num_streams", options.windows.num_streams, kMostStreams);
   if (options.order != Order::windowed) {
     if (options.windows.num_streams > 1 || options.windows.window_block_bytes > 0) {
-      refuse_sampler(
-          fmt::format("{} needs the order 'windowed', the default for a data set in a store",
+      refuse_argument(
+          fmt::format("{} works only with the order 'windowed', which is the default for a data "
+                      "set in a store; give this order",
                       options.windows.num_streams > 1 ? "num_streams" : "window_block_bytes"));
     }
     return;
   }
   if (options.windows.window_block_bytes == 0) return;
   if (options.windows.places == nullptr) {
-    refuse_sampler("window_block_bytes needs `places`; a Loader finds them by itself");
+    refuse_argument(
+        "window_block_bytes needs `places`; give `places`, or use a Loader, which finds the places "
+        "by itself");
   }
   int64_t sum = 0;
   for (const RecordPlaces::Run& run : options.windows.places->runs) {
     if (run.num_records < 1 || run.num_bytes < 0 || run.num_bytes > kMaxSamples ||
         run.num_records > num_records - sum) {
-      refuse_sampler(fmt::format(
-          "places have a run of {} records and {} bytes, which is impossible for {} records",
+      refuse_argument(fmt::format(
+          "`places` contains a run of {} records and {} bytes, but the data has {} records",
           run.num_records, run.num_bytes, num_records));
     }
     sum += run.num_records;
   }
   const std::vector<int64_t>& records = options.windows.places->records;
   if (sum != num_records || (!records.empty() && std::ssize(records) != num_records)) {
-    refuse_sampler(fmt::format("places are given for {} records, but there are {} records",
-                               records.empty() ? sum : std::ssize(records), num_records));
+    refuse_argument(fmt::format("`places` describes {} records, but the data has {} records",
+                                records.empty() ? sum : std::ssize(records), num_records));
   }
 }
 
@@ -121,44 +128,50 @@ SamplerOptions with_open_order(SamplerOptions options) {
 // The length of an epoch.
 int64_t check_sampler(int64_t num_records, int64_t batch_size, const SamplerOptions& options) {
   if (num_records < 1) {
-    refuse_sampler(fmt::format("a sampler needs at least one record, got {}", num_records));
+    refuse_argument(fmt::format(
+        "a sampler needs at least one record, but the given number of records is {}", num_records));
   }
   check_at_least_1("batch_size", batch_size);
   check_at_least_1("world_size", options.world_size);
   if (num_records > kMaxSamples || options.epoch_size > kMaxSamples ||
       batch_size > kMaxSamples / options.world_size) {
-    refuse_sampler(fmt::format(
-        "{} records, an epoch_size of {} and a batch_size of {} on {} ranks are too many; each of "
-        "these, and the batches of all ranks together, may have at most 2^60 samples",
-        num_records, options.epoch_size, batch_size, options.world_size));
+    refuse_argument(
+        fmt::format("the numbers are too large: {} records, an epoch_size of {} samples, and a "
+                    "batch_size of {} samples on {} ranks; the data set, an epoch, and the batches "
+                    "of all ranks together may each have at most 2^60 samples",
+                    num_records, options.epoch_size, batch_size, options.world_size));
   }
   if (options.tail < Tail::drop || options.tail > Tail::balanced) {
-    refuse_sampler(fmt::format("there is no Tail {}", static_cast<int>(options.tail)));
+    refuse_argument(fmt::format("the number {} is not a Tail; give a value of the enum Tail",
+                                static_cast<int>(options.tail)));
   }
   check_windows(num_records, options);
   if (options.rank < 0 || options.rank >= options.world_size) {
-    refuse_sampler(fmt::format("rank is {}; expected 0 to world_size - 1, which is {}",
-                               options.rank, options.world_size - 1));
+    refuse_argument(fmt::format("rank is {}; expected 0 to world_size - 1, which is {}",
+                                options.rank, options.world_size - 1));
   }
   const bool weighted = options.order == Order::weighted;
   if (weighted != (options.weights != nullptr)) {
-    refuse_sampler(weighted ? "the order 'weighted' needs weights"
-                            : "weights need the order 'weighted'");
+    refuse_argument(weighted ? "the order 'weighted' needs weights; give a weight for each record"
+                             : "weights work only with the order 'weighted'; give this order, or "
+                               "leave out the weights");
   }
   if (weighted && std::ssize(*options.weights) != num_records) {
-    refuse_sampler(
-        fmt::format("there are {} weights for {} records", options.weights->size(), num_records));
+    refuse_argument(
+        fmt::format("there are {} weights for {} records; give one weight for each record",
+                    options.weights->size(), num_records));
   }
   if (options.groups != nullptr) check_groups(*options.groups, num_records, options.order);
   if (options.share_randomness && options.groups == nullptr) {
-    refuse_sampler("share_randomness needs groups");
+    refuse_argument(
+        "share_randomness works only with groups; give groups, or leave out share_randomness");
   }
   if (options.buckets != nullptr) check_buckets(num_records, options);
   if (options.mixture) return check_mixture_of(num_records, options);
   if (options.epoch_size < 0 || (options.epoch_size > num_records && !weighted)) {
-    refuse_sampler(
+    refuse_argument(
         fmt::format("epoch_size is {}; expected 0 to {}, the number of records (only the order "
-                    "'weighted' and a mixture can draw more)",
+                    "'weighted' and a mixture allow more)",
                     options.epoch_size, num_records));
   }
   return options.epoch_size == 0 ? num_records : options.epoch_size;
@@ -190,12 +203,13 @@ std::vector<double> class_balanced_weights(std::span<const int64_t> labels) {
 std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
                                           std::span<const int64_t> heights, int factor) {
   if (widths.size() != heights.size()) {
-    refuse_sampler(fmt::format("there are {} widths and {} heights; give one of each per picture",
-                               widths.size(), heights.size()));
+    refuse_argument(fmt::format(
+        "there are {} widths and {} heights; give one width and one height for each picture",
+        widths.size(), heights.size()));
   }
   constexpr int kMaxFactor = 64;
   if (factor < 0 || factor > kMaxFactor) {
-    refuse_sampler(fmt::format("factor is {}; expected 0 to {}", factor, kMaxFactor));
+    refuse_argument(fmt::format("factor is {}; expected 0 to {}", factor, kMaxFactor));
   }
   return errors_only({}, [&] {
     std::vector<double> bounds = {1};
@@ -207,8 +221,8 @@ std::vector<int64_t> aspect_ratio_buckets(std::span<const int64_t> widths,
     buckets.reserve(widths.size());
     for (size_t i = 0; i < widths.size(); ++i) {
       if (widths[i] < 1 || heights[i] < 1) {
-        refuse_sampler(fmt::format("picture {} has {} x {} pixels, so it has no aspect ratio", i,
-                                   widths[i], heights[i]));
+        refuse_argument(fmt::format("picture {} has {} x {} pixels, so it has no aspect ratio", i,
+                                    widths[i], heights[i]));
       }
       const double ratio = static_cast<double>(widths[i]) / static_cast<double>(heights[i]);
       buckets.push_back(std::ranges::upper_bound(bounds, ratio) - bounds.begin());
@@ -294,22 +308,15 @@ int64_t Sampler::num_samples(int64_t start, int64_t step) const {
   return share(start, step).count;
 }
 
-template <typename Visit>
-void Sampler::for_positions(int64_t first, int64_t count, const Visit& visit) const {
-  int64_t position = first % epoch_size_;
-  for (int64_t i = 0; i < count; ++i) {
-    visit(position);
-    if (++position == epoch_size_) position = 0;
-  }
-}
-
 void Sampler::check_place(int64_t start, int64_t step) const {
   if (start >= 0 && start <= epoch_size_ && step >= 0 &&
       step <= kMaxSamples / (batch_size_ * options_.world_size)) {
     return;
   }
-  refuse_sampler(fmt::format("there is no batch {} from position {} of an epoch of {} samples",
-                             step, start, epoch_size_));
+  refuse_argument(
+      fmt::format("an epoch of {2} samples has no batch {0} from position {1}; give a batch of 0 "
+                  "or more, and a position from 0 to {2}",
+                  step, start, epoch_size_));
 }
 
 void Sampler::batch(int64_t epoch, int64_t start, int64_t step, std::vector<int64_t>& out) const {
@@ -365,55 +372,45 @@ void Sampler::blocks(int64_t epoch, int64_t start, int64_t step, std::vector<Blo
 void Sampler::add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
                           std::vector<int64_t>& repetitions) const {
   const uint64_t key = mix64(options_.seed, static_cast<uint64_t>(epoch));
+  const auto add = [&](auto&& record_at) {
+    int64_t position = first % epoch_size_;
+    for (int64_t i = 0; i < count; ++i) {
+      out.push_back(record_at(position));
+      if (++position == epoch_size_) position = 0;
+    }
+  };
   switch (options_.order) {
     case Order::sequential:
-      for_positions(first, count, [&](int64_t position) { out.push_back(position); });
-      break;
+      return add(std::identity());
     case Order::automatic:  // is one of the others here
-    case Order::shuffle: {
+    case Order::shuffle:
       if (sets_ != nullptr) {
-        const MixedOrder order(*sets_, key);
-        for_positions(first, count, [&](int64_t position) {
+        return add([&, order = MixedOrder(*sets_, key)](int64_t position) {
           const MixedOrder::Sample sample = order(position);
-          out.push_back(sample.record);
           repetitions.push_back(sample.repetition);
+          return sample.record;
         });
-        break;
       }
-      if (buckets_ != nullptr) {
-        const BucketOrder order(*buckets_, key);
-        for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
-        break;
-      }
-      if (options_.groups != nullptr) {
-        GroupOrder order(*options_.groups, num_records_, key);
-        for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
-        break;
-      }
-      const Permutation permutation(num_records_, key);
-      for_positions(first, count, [&](int64_t position) { out.push_back(permutation(position)); });
-      break;
-    }
-    case Order::windowed: {
-      WindowedOrder order(num_records_, options_.windows.window_block,
-                          options_.windows.window_blocks, key);
-      for_positions(first, count, [&](int64_t position) { out.push_back(order(position)); });
-      break;
-    }
+      if (buckets_ != nullptr) return add(BucketOrder(*buckets_, key));
+      if (options_.groups != nullptr) return add(GroupOrder(*options_.groups, num_records_, key));
+      return add(Permutation(num_records_, key));
+    case Order::windowed:
+      return add(WindowedOrder(num_records_, options_.windows.window_block,
+                               options_.windows.window_blocks, key));
     case Order::weighted:
-      for_positions(first, count, [&](int64_t position) {
+      return add([&](int64_t position) {
         CounterRandom random({options_.seed, epoch, position}, kWeightedStream);
         const int64_t column = random.below(table_->size());
-        out.push_back(table_->draw(column, static_cast<uint32_t>(random.next() >> 32)));
+        return table_->draw(column, static_cast<uint32_t>(random.next() >> 32));
       });
-      break;
   }
 }
 
 int64_t Sampler::replacement(int64_t epoch, int64_t bad, int attempt) const {
   if (bad < 0 || bad >= num_records_ || attempt < 0) {
-    refuse_sampler(fmt::format("there is no replacement {} of record {}; there are {} records",
-                               attempt, bad, num_records_));
+    refuse_argument(
+        fmt::format("there is no replacement number {} of record {}; the data has {} records",
+                    attempt, bad, num_records_));
   }
   const uint64_t epoch_key = mix64(options_.seed, static_cast<uint64_t>(epoch));
   const uint64_t drawn =

@@ -18,7 +18,7 @@ namespace {
 // What all of them have: rows for the boxes that stay in a view, or in each copy of it.
 class OfBoxes : public RowListsDecoder {
  public:
-  OfBoxes(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view, BoxesField boxes)
+  OfBoxes(const Schema& schema, ViewSetPtr set, size_t view, BoxesField boxes)
       : set_(std::move(set)),
         view_(view),
         boxes_(std::move(boxes)),
@@ -49,8 +49,7 @@ class OfBoxes : public RowListsDecoder {
     const BoxesInView kept = keep_boxes(boxes_, record, boxes_at_, pictures, picture);
     require_room(kept, list);
     if (kept.num_boxes == 0 && record.is_null(boxes_at_)) return 0;
-    const auto null_rows = rows_where_null();
-    if (null_rows && record.is_null(*null_rows)) {
+    if (has_null_rows(record)) {
       std::memset(out, 0, kept.indices.size() * array_bytes(dtype(), shape()));
     } else {
       write_rows({record, kept, pictures, picture}, *scratch, out);
@@ -67,9 +66,9 @@ class OfBoxes : public RowListsDecoder {
     size_t picture;  // its number among the pictures
   };
   virtual void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const = 0;
-  // The field whose rows are zeros where it is null; nothing: it may not be null.
-  virtual std::optional<size_t> rows_where_null() const { return std::nullopt; }
-  const std::shared_ptr<const ViewSet>& set() const { return set_; }
+  // Whether all rows are zeros, because a field that may be null is.
+  virtual bool has_null_rows(const RecordView& /*record*/) const { return false; }
+  const ViewSetPtr& set() const { return set_; }
   size_t first_picture() const { return set_->first_picture(view_); }
   const BoxesField& boxes() const { return boxes_; }
 
@@ -104,10 +103,32 @@ class OfBoxes : public RowListsDecoder {
                    boxes_.max_boxes);
   }
 
-  std::shared_ptr<const ViewSet> set_;
+  ViewSetPtr set_;
   size_t view_;
   BoxesField boxes_;
   size_t boxes_at_;
+};
+
+// What those of a further field have, `Described`, which has a row for each box.
+template <typename Described>
+class OfFurtherField : public OfBoxes {
+ public:
+  OfFurtherField(const Schema& schema, ViewSetPtr set, size_t view, const BoxesField& boxes,
+                 Described field)
+      : OfBoxes(schema, std::move(set), view, boxes),
+        field_(std::move(field)),
+        at_(schema.require(field_.field)) {}
+  std::optional<std::vector<size_t>> inputs() const override {
+    return with_input(OfBoxes::inputs(), at_);
+  }
+
+ protected:
+  bool has_null_rows(const RecordView& record) const override {
+    return field_.zeros_where_null && record.is_null(at_);
+  }
+
+  const Described field_;
+  const size_t at_;
 };
 
 class BoxesDecoder final : public OfBoxes {
@@ -138,14 +159,12 @@ class BoxesDecoder final : public OfBoxes {
   }
 };
 
-class BoxRowsDecoder final : public OfBoxes {
+class BoxRowsDecoder final : public OfFurtherField<BoxRowsField> {
  public:
-  BoxRowsDecoder(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view,
-                 const BoxesField& boxes, const BoxRowsField& field)
-      : OfBoxes(schema, std::move(set), view, boxes),
-        field_(field),
-        at_(require_tensor(schema, field.field)),
-        dtype_(schema.fields[at_].dtype),
+  BoxRowsDecoder(const Schema& schema, ViewSetPtr set, size_t view, const BoxesField& boxes,
+                 const BoxRowsField& field)
+      : OfFurtherField(schema, std::move(set), view, boxes, field),
+        dtype_(schema.fields[require_tensor(schema, field.field)].dtype),
         row_bytes_(size_of(dtype_)) {
     for (const int64_t extent : field_.shape) {
       check_between(fmt::format("a dimension of the rows of '{}'", field_.field),
@@ -155,14 +174,8 @@ class BoxRowsDecoder final : public OfBoxes {
   }
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return field_.shape; }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfBoxes::inputs(), at_);
-  }
 
  protected:
-  std::optional<size_t> rows_where_null() const override {
-    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
-  }
   void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = of.record.tensor(at_);
     require_entries(tensor, field_.field, of.kept);
@@ -180,40 +193,30 @@ class BoxRowsDecoder final : public OfBoxes {
   }
 
  private:
-  BoxRowsField field_;
-  size_t at_;
   DType dtype_;
   size_t row_bytes_;
 };
 
-class PointsDecoder final : public OfBoxes {
+class PointsDecoder final : public OfFurtherField<PointsField> {
  public:
-  PointsDecoder(const Schema& schema, std::shared_ptr<const ViewSet> set, size_t view,
-                const BoxesField& boxes, const PointsField& field)
-      : OfBoxes(schema, std::move(set), view, boxes),
-        field_(field),
-        at_(require_tensor(schema, field.field)) {
-    const Field& description = schema.fields[at_];
+  PointsDecoder(const Schema& schema, ViewSetPtr set, size_t view, const BoxesField& boxes,
+                const PointsField& field)
+      : OfFurtherField(schema, std::move(set), view, boxes, field) {
+    const Field& description = schema.fields[require_tensor(schema, field.field)];
     if (description.dtype != DType::f32 && description.dtype != DType::f64) {
       refuse_field(description, "points of f32 or f64");
     }
     check_between("num_points", static_cast<double>(field_.num_points), 1, 1 << 16);
     const auto last = static_cast<double>(field_.num_points - 1);
     for (const auto& [a, b] : field_.mirrored) {
-      check_between("a mirrored point", static_cast<double>(a), 0, last);
-      check_between("a mirrored point", static_cast<double>(b), 0, last);
+      check_between("the number of a mirrored point", static_cast<double>(a), 0, last);
+      check_between("the number of a mirrored point", static_cast<double>(b), 0, last);
     }
   }
   DType dtype() const override { return DType::f32; }
   std::vector<int64_t> shape() const override { return {field_.num_points, 3}; }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfBoxes::inputs(), at_);
-  }
 
  protected:
-  std::optional<size_t> rows_where_null() const override {
-    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
-  }
   void write_rows(const BoxesOfPicture& of, Scratch& /*scratch*/, void* out) const override {
     const TensorView tensor = of.record.tensor(at_);
     require_entries(tensor, field_.field, of.kept);
@@ -259,19 +262,13 @@ class PointsDecoder final : public OfBoxes {
     }
     return {static_cast<float>(x), static_cast<float>(y), static_cast<float>(visibility)};
   }
-
-  PointsField field_;
-  size_t at_;
 };
 
-class InstanceMasksDecoder final : public OfBoxes {
+class InstanceMasksDecoder final : public OfFurtherField<InstanceMasksField> {
  public:
-  InstanceMasksDecoder(const Schema& schema, const std::shared_ptr<const ViewSet>& set, size_t view,
-                       const BoxesField& boxes, InstanceMasksField field)
-      : OfBoxes(schema, set, view, boxes),
-        field_(std::move(field)),
-        at_(schema.require(field_.field)),
-        size_(set->size_of(view)) {
+  InstanceMasksDecoder(const Schema& schema, const ViewSetPtr& set, size_t view,
+                       const BoxesField& boxes, const InstanceMasksField& field)
+      : OfFurtherField(schema, set, view, boxes, field), size_(set->size_of(view)) {
     const Field& description = schema.fields[at_];
     if (description.type == FieldType::list && description.item == FieldType::tensor &&
         description.dtype == DType::u32) {
@@ -284,17 +281,11 @@ class InstanceMasksDecoder final : public OfBoxes {
   }
   DType dtype() const override { return DType::u8; }
   std::vector<int64_t> shape() const override { return {size_.height, size_.width}; }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfBoxes::inputs(), at_);
-  }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<RunsScratch>(set());
   }
 
  protected:
-  std::optional<size_t> rows_where_null() const override {
-    return field_.zeros_where_null ? std::optional(at_) : std::nullopt;
-  }
   void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const override {
     auto& own = static_cast<RunsScratch&>(scratch);
     const ListView masks = of.record.list(at_);
@@ -318,8 +309,7 @@ class InstanceMasksDecoder final : public OfBoxes {
 
  private:
   struct RunsScratch final : ViewScratch {
-    explicit RunsScratch(const std::shared_ptr<const ViewSet>& set)
-        : ViewScratch(set), scaler({.fill = 0}) {}
+    explicit RunsScratch(const ViewSetPtr& set) : ViewScratch(set), scaler({.fill = 0}) {}
     MaskScaler scaler;
     std::vector<uint8_t> pixels;
   };
@@ -346,35 +336,29 @@ class InstanceMasksDecoder final : public OfBoxes {
     }
   }
 
-  InstanceMasksField field_;
-  size_t at_;
   ImageSize size_;
 };
 
 }  // namespace
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      std::shared_ptr<const ViewSet> set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
                                                       size_t view, const BoxesField& boxes) {
   return std::make_shared<BoxesDecoder>(schema, std::move(set), view, boxes);
 }
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      std::shared_ptr<const ViewSet> set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
                                                       size_t view, const BoxRowsField& field,
                                                       const BoxesField& boxes) {
   return std::make_shared<BoxRowsDecoder>(schema, std::move(set), view, boxes, field);
 }
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      std::shared_ptr<const ViewSet> set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, ViewSetPtr set,
                                                       size_t view, const PointsField& field,
                                                       const BoxesField& boxes) {
   return std::make_shared<PointsDecoder>(schema, std::move(set), view, boxes, field);
 }
 
-std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema,
-                                                      const std::shared_ptr<const ViewSet>& set,
+std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& schema, const ViewSetPtr& set,
                                                       size_t view, const InstanceMasksField& field,
                                                       const BoxesField& boxes) {
   return std::make_shared<InstanceMasksDecoder>(schema, set, view, boxes, field);

@@ -57,8 +57,8 @@ struct FrameScratch : FieldDecoder::Scratch {
     const ImageInfo& info = pictures.info();
     if (info.width == expected.width && info.height == expected.height) return;
     throw error_of(ErrorCode::corrupt,
-                   "frame {} is {} x {}, but frame {} is {} x {}; all frames of a clip must have "
-                   "the same size",
+                   "frame {} has {} x {} pixels, but frame {} has {} x {} pixels; all frames of a "
+                   "clip must have the same size",
                    number, info.width, info.height, first, expected.width, expected.height);
   }
 
@@ -136,7 +136,8 @@ size_t item_of(const ListView& items, const std::string& name, const ChosenFrame
     return static_cast<size_t>(frames.numbers[static_cast<size_t>(part)]);
   }
   throw error_of(ErrorCode::corrupt,
-                 "field '{}' has {} items, but the video has {} frames; expected one per frame",
+                 "field '{}' has {} items, but the video has {} frames; the field must have one "
+                 "item per frame",
                  name, items.size(), frames.video.size());
 }
 
@@ -237,11 +238,13 @@ class FrameNumbersDecoder final : public FieldDecoder {
   ClipPtr clip_;
 };
 
-// Of what is equal for all frames of a clip: from its first one.
-class OfFirstFrame : public FieldDecoder {
+// What is equal for all frames of a clip: `write` takes it from the first one.
+class FirstFrameDecoder final : public FieldDecoder {
  public:
-  OfFirstFrame(ClipPtr clip, DType dtype, std::vector<int64_t> shape)
-      : clip_(std::move(clip)), dtype_(dtype), shape_(std::move(shape)) {}
+  using Write = void (*)(const PictureViews& pictures, void* out);
+
+  FirstFrameDecoder(ClipPtr clip, DType dtype, std::vector<int64_t> shape, Write write)
+      : clip_(std::move(clip)), dtype_(dtype), shape_(std::move(shape)), write_(write) {}
   DType dtype() const override { return dtype_; }
   std::vector<int64_t> shape() const override { return shape_; }
   std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
@@ -253,38 +256,14 @@ class OfFirstFrame : public FieldDecoder {
     auto& own = static_cast<FrameScratch&>(*scratch);
     PipelineTimes times;
     own.begin(choose_frames(*clip_, record, key), 0, clip_->key_of(key), times);
-    write(own.pictures, out);
+    write_(own.pictures, out);
   }
-
- protected:
-  virtual void write(const PictureViews& pictures, void* out) const = 0;
 
  private:
   ClipPtr clip_;
   DType dtype_;
   std::vector<int64_t> shape_;
-};
-
-class ClipGeometryDecoder final : public OfFirstFrame {
- public:
-  explicit ClipGeometryDecoder(ClipPtr clip) : OfFirstFrame(std::move(clip), DType::f64, {3, 3}) {}
-
- private:
-  void write(const PictureViews& pictures, void* out) const override {
-    const ViewMatrix matrix = pictures.matrix(0);
-    std::memcpy(out, matrix.data(), sizeof(matrix));
-  }
-};
-
-class FrameSizeDecoder final : public OfFirstFrame {
- public:
-  explicit FrameSizeDecoder(ClipPtr clip) : OfFirstFrame(std::move(clip), DType::i64, {2}) {}
-
- private:
-  void write(const PictureViews& pictures, void* out) const override {
-    const std::array<int64_t, 2> size = {pictures.info().height, pictures.info().width};
-    std::memcpy(out, size.data(), sizeof(size));
-  }
+  Write write_;
 };
 
 }  // namespace
@@ -305,7 +284,9 @@ Clip::Clip(const Schema& schema, std::string name, FramesField options)
   }
   if (needs_boxes(options_.image.transform)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the clip '{}' has a RandomIoUCrop, but frames have no boxes", name_);
+                   "the clip '{}' has a RandomIoUCrop, but the frames of a clip have no boxes; "
+                   "give another transform",
+                   name_);
   }
 }
 
@@ -330,12 +311,11 @@ std::vector<int64_t> Clip::choose(int64_t num_frames, const SampleKey& sample) c
   const int64_t needed = is_spread ? count() : (count() - 1) * options_.stride + 1;
   const bool is_short = num_frames < needed;
   if (is_short && options_.if_short == ShortVideo::bad) {
-    throw error_of(
-        ErrorCode::unsupported,
-        "a clip of {} frames{} needs {} frames, but the video has {}; leave such records "
-        "out, or set if_short to loop or repeat",
-        count(), is_spread ? "" : fmt::format(" with a stride of {}", options_.stride), needed,
-        num_frames);
+    throw error_of(ErrorCode::unsupported,
+                   "a clip of {} frames{} needs a video with {} frames, but the video has {} "
+                   "frames; leave out such records, or set if_short to loop or repeat",
+                   count(), is_spread ? "" : fmt::format(" with a stride of {}", options_.stride),
+                   needed, num_frames);
   }
   CounterRandom random(key_of(sample), kFramesStream);
   const bool loops = is_short && options_.if_short == ShortVideo::loop;
@@ -390,11 +370,19 @@ std::shared_ptr<const FieldDecoder> decode_frame_numbers(const ClipPtr& clip) {
 }
 
 std::shared_ptr<const FieldDecoder> decode_clip_geometry(const ClipPtr& clip) {
-  return std::make_shared<ClipGeometryDecoder>(clip);
+  return std::make_shared<FirstFrameDecoder>(clip, DType::f64, std::vector<int64_t>{3, 3},
+                                             [](const PictureViews& pictures, void* out) {
+                                               const ViewMatrix matrix = pictures.matrix(0);
+                                               std::memcpy(out, matrix.data(), sizeof(matrix));
+                                             });
 }
 
 std::shared_ptr<const FieldDecoder> decode_frame_size(const ClipPtr& clip) {
-  return std::make_shared<FrameSizeDecoder>(clip);
+  return std::make_shared<FirstFrameDecoder>(
+      clip, DType::i64, std::vector<int64_t>{2}, [](const PictureViews& pictures, void* out) {
+        const std::array<int64_t, 2> size = {pictures.info().height, pictures.info().width};
+        std::memcpy(out, size.data(), sizeof(size));
+      });
 }
 
 }  // namespace ffkit

@@ -225,16 +225,18 @@ void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& 
                               const std::string& view) {
   if (moves_pixels(follower.augmentations)) {
     throw Error(ErrorCode::invalid_argument,
-                "a PictureField follows the geometry of its view, so it cannot have its own "
-                "RandAugment, TrivialAugmentWide or AutoAugment; use augmentations of colours");
+                "a PictureField follows the geometry of its view, so the PictureField cannot have "
+                "its own RandAugment, TrivialAugmentWide or AutoAugment; use augmentations that "
+                "only change colours");
   }
   const DType dtype = follower.output.dtype;
   const bool has_numbers = dtype == DType::u16 || dtype == DType::i32;
   if (!has_numbers || !moves_pixels(leader.augmentations)) return;
-  throw error_of(ErrorCode::invalid_argument,
-                 "an augmentation of the view '{}' moves pixels and changes values into bytes, but "
-                 "a PictureField of {} keeps values; use a MaskField, which keeps numbers",
-                 view, to_string(dtype));
+  throw error_of(
+      ErrorCode::invalid_argument,
+      "an augmentation of the view '{}' moves pixels and converts values to bytes, but a "
+      "PictureField of {} must keep its values; use a MaskField, which keeps the values",
+      view, to_string(dtype));
 }
 
 std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view) {

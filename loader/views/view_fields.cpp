@@ -76,12 +76,12 @@ const BoxesField& boxes_named(const LoaderOptions& options, const std::string& a
     if (boxes != nullptr && field.name == name) return *boxes;
   }
   throw error_of(ErrorCode::invalid_argument,
-                 "the batch's field '{}' belongs to the boxes '{}', but the batch has "
-                 "no BoxesField of that name",
+                 "the batch's field '{}' belongs to the boxes '{}', but the batch has no "
+                 "BoxesField with this name",
                  array, name);
 }
 
-// Before the class, for Clang 15 does not instantiate a member of it.
+// Not a member of a class, which Clang 15 would not instantiate.
 template <typename What>
 std::shared_ptr<const FieldDecoder> follow_clip(const Schema& schema, const std::string& array,
                                                 const ClipPtr& clip, const What& what) {
@@ -97,58 +97,47 @@ std::shared_ptr<const FieldDecoder> follow_clip(const Schema& schema, const std:
   }
 }
 
-// Makes the decoders of what follows the views, and of clips.
-class Followers {
- public:
-  Followers(const Schema& schema, ViewSetPtr set, const std::vector<ClipPtr>& clips,
-            const std::vector<std::string>& views, const LoaderOptions& options)
-      : schema_(schema), set_(std::move(set)), clips_(clips), views_(views), options_(options) {}
-
-  std::shared_ptr<const FieldDecoder> make(const ViewField& field) const {
-    return std::visit(
-        [&](const auto& what) -> std::shared_ptr<const FieldDecoder> {
-          using What = std::decay_t<decltype(what)>;
-          if constexpr (std::is_same_v<What, FramesField>) {
-            return decode_clip(
-                *std::ranges::find(clips_, field.name, [](const ClipPtr& c) { return c->name(); }));
-          } else if constexpr (requires { what.boxes; }) {
-            const BoxesField& boxes = boxes_named(options_, field.name, what.boxes);
-            const size_t view = view_of(views_, field.name, boxes.view);
-            if (const ClipPtr clip = clip_at(view)) {
-              return follow_clip(schema_, field.name, clip, what);
-            }
-            return decode_view_field(schema_, set_, view, what, boxes);
-          } else {
-            const size_t view = view_of(views_, field.name, what.view);
-            if (const ClipPtr clip = clip_at(view)) {
-              return follow_clip(schema_, field.name, clip, what);
-            }
-            if constexpr (std::is_same_v<What, FrameNumbersField>) {
-              throw error_of(ErrorCode::invalid_argument,
-                             "the batch's field '{}' belongs to the frames of a clip, but the view "
-                             "'{}' is not a clip; name the array of a FramesField",
-                             field.name, views_[view]);
-            } else {
-              return decode_view_field(schema_, set_, view, what);
-            }
-          }
-        },
-        field.what);
-  }
-
- private:
+// The decoder of what follows a view, whose names are `views`, or of a clip.
+std::shared_ptr<const FieldDecoder> decode_follower(const Schema& schema, const ViewSetPtr& set,
+                                                    const std::vector<ClipPtr>& clips,
+                                                    const std::vector<std::string>& views,
+                                                    const LoaderOptions& options,
+                                                    const ViewField& field) {
   // Null for a view of the picture.
-  ClipPtr clip_at(size_t view) const {
-    const size_t num_views = set_ == nullptr ? 0 : set_->views().size();
-    return view < num_views ? nullptr : clips_[view - num_views];
-  }
-
-  const Schema& schema_;
-  ViewSetPtr set_;
-  const std::vector<ClipPtr>& clips_;
-  const std::vector<std::string>& views_;
-  const LoaderOptions& options_;
-};
+  const auto clip_at = [&](size_t view) -> ClipPtr {
+    const size_t num_views = set == nullptr ? 0 : set->views().size();
+    return view < num_views ? nullptr : clips[view - num_views];
+  };
+  return std::visit(
+      [&](const auto& what) -> std::shared_ptr<const FieldDecoder> {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, FramesField>) {
+          return decode_clip(
+              *std::ranges::find(clips, field.name, [](const ClipPtr& c) { return c->name(); }));
+        } else if constexpr (requires { what.boxes; }) {
+          const BoxesField& boxes = boxes_named(options, field.name, what.boxes);
+          const size_t view = view_of(views, field.name, boxes.view);
+          if (const ClipPtr clip = clip_at(view)) {
+            return follow_clip(schema, field.name, clip, what);
+          }
+          return decode_view_field(schema, set, view, what, boxes);
+        } else {
+          const size_t view = view_of(views, field.name, what.view);
+          if (const ClipPtr clip = clip_at(view)) {
+            return follow_clip(schema, field.name, clip, what);
+          }
+          if constexpr (std::is_same_v<What, FrameNumbersField>) {
+            throw error_of(ErrorCode::invalid_argument,
+                           "the batch's field '{}' belongs to the frames of a clip, but the view "
+                           "'{}' is not a clip; give the name of a FramesField",
+                           field.name, views[view]);
+          } else {
+            return decode_view_field(schema, set, view, what);
+          }
+        }
+      },
+      field.what);
+}
 
 // Those that follow a clip are among them, and no view is theirs.
 std::vector<ViewBoxes> boxes_of_views(const Schema& schema, const std::vector<std::string>& names,
@@ -204,12 +193,11 @@ void refuse_equal_pictures(const Schema& schema, const LoaderOptions& options) {
     if (picture == nullptr || !is_random_picture(picture->options())) continue;
     const auto same = std::ranges::find(all, picture->field(), &Random::field);
     if (same != all.end()) {
-      throw error_of(
-          ErrorCode::invalid_argument,
-          "the batch's fields '{}' and '{}' are both random crops of the record's field '{}', so "
-          "they would show the same crop; give `views` with two names instead, or make the second "
-          "a PictureField that follows the first",
-          same->name, field.name, schema.fields[picture->field()].name);
+      throw error_of(ErrorCode::invalid_argument,
+                     "the batch's fields '{0}' and '{1}' are both random crops of the record's "
+                     "field '{2}', so they would show the same crop; give `views` with two names "
+                     "instead, or make '{1}' a PictureField that follows '{0}'",
+                     same->name, field.name, schema.fields[picture->field()].name);
     }
     all.push_back({picture->field(), field.name});
   }
@@ -279,9 +267,8 @@ BatchFields batch_fields(const Schema& schema, const LoaderOptions& options) {
     fields.push_back({options.label_field, decode_integer(schema, options.label_field)});
   }
   fields.insert(fields.end(), options.fields.begin(), options.fields.end());
-  const Followers followers(schema, set, clips, made.views, options);
   for (const ViewField& field : options.view_fields) {
-    fields.push_back({field.name, followers.make(field)});
+    fields.push_back({field.name, decode_follower(schema, set, clips, made.views, options, field)});
   }
   made.num_visible = fields.size();
   if (made.views.empty()) return made;

@@ -272,9 +272,10 @@ class BoxDecoder final : public RowsDecoder {
       StoredBoxes::Numbers box = drawn(stored.numbers(i));
       if (!is_in_range(box, options_)) continue;
       if (num_rows == options_.max_boxes) {
-        throw error_of(ErrorCode::unsupported,
-                       "a keyframe has more than {} boxes; raise max_boxes of the BoxOptions",
-                       options_.max_boxes);
+        throw error_of(
+            ErrorCode::unsupported,
+            "a keyframe has more than {} boxes; set a larger max_boxes in the BoxOptions",
+            options_.max_boxes);
       }
       ++num_rows;
       if (is_classes_) {

@@ -27,9 +27,10 @@ namespace {
 // Keyframes refer to sweeps and to each other by their numbers in the whole splits.
 Split whole(const Split& given) {
   if (given.keyframes.num_sources() > 1) {
-    throw dataset_error(given.keyframes.path(), ErrorCode::invalid_argument,
-                        "is the first of several data sets, but keyframes refer to each other by "
-                        "their record numbers in one data set; load each data set by itself");
+    throw dataset_error(
+        given.keyframes.path(), ErrorCode::invalid_argument,
+        "several data sets are given (this is the first data set), but keyframes refer to each "
+        "other by their record numbers in one data set; load each data set with its own loader");
   }
   Split split{.keyframes = given.keyframes.whole_split()};
   if (!given.sweeps) return split;
@@ -41,8 +42,8 @@ Split whole(const Split& given) {
     return split;
   }
   throw dataset_error(split.sweeps->path(), ErrorCode::invalid_argument,
-                      "the sweeps belong to '{}', but the keyframes to '{}'; give '{}'", of_sweeps,
-                      of_keyframes, sweeps_split(of_keyframes));
+                      "the sweeps belong to '{}', but the keyframes belong to '{}'; give '{}'",
+                      of_sweeps, of_keyframes, sweeps_split(of_keyframes));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 #include <numbers>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,13 +37,9 @@ class CanBusDecoder final : public FieldDecoder {
         next_(keyframes.schema().require(keyframe::kNext)) {
     const auto& facts = keyframes.manifest().source;
     const auto fact = facts.find(can_bus_field(kMessage));
-    std::vector<std::string_view> names;
-    std::string_view rest = fact == facts.end() ? std::string_view() : fact->second;
-    while (!rest.empty()) {
-      const size_t comma = std::min(rest.find(','), rest.size());
-      names.push_back(rest.substr(0, comma));
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+    std::vector<std::string> names;
+    std::istringstream columns(fact == facts.end() ? "" : fact->second);
+    for (std::string name; std::getline(columns, name, ',');) names.push_back(name);
     num_columns_ = names.size();
     for (size_t i = 0; i < kNumUsed; ++i) {
       const auto found = std::find(names.begin(), names.end(), kColumns[i]);
@@ -88,34 +86,30 @@ class CanBusDecoder final : public FieldDecoder {
   // keyframe's. Before a scene's first message, the first one counts, as in BEVFormer.
   std::vector<double> last_row(const RecordView& record, Memory& memory) const {
     std::vector<double> row = pick(record.field(rows_), true);
-    int64_t before = record.scalar<int64_t>(prev_);
-    while (row.empty() && before >= 0) {
-      row = row_of(before, true, memory);
-      before = neighbour(before, prev_, memory);
-    }
+    if (row.empty()) row = nearest_row(record, prev_, true, memory);
     return row.empty() ? first_row_behind(record, memory) : row;
   }
 
   std::vector<double> first_row_behind(const RecordView& record, Memory& memory) const {
+    return nearest_row(record, next_, false, memory);
+  }
+
+  // The last or first row of the nearest keyframe that has one, from keyframe to keyframe by the
+  // field `neighbour`; empty for none.
+  std::vector<double> nearest_row(const RecordView& record, size_t neighbour, bool is_last,
+                                  Memory& memory) const {
     std::vector<double> row;
-    int64_t behind = record.scalar<int64_t>(next_);
-    while (row.empty() && behind >= 0) {
-      row = row_of(behind, false, memory);
-      behind = neighbour(behind, next_, memory);
+    int64_t keyframe = record.scalar<int64_t>(neighbour);
+    while (row.empty() && keyframe >= 0) {
+      row = pick(field_of(keyframe, rows_, memory.rows), is_last);
+      keyframe = field_of(keyframe, neighbour, memory.number).scalar<int64_t>();
     }
     return row;
   }
 
-  int64_t neighbour(int64_t keyframe, size_t field, Memory& memory) const {
-    const bool has_value = keyframes_.read_field(keyframe, field, memory.number);
-    return FieldView(keyframes_.schema().fields[field], memory.number, !has_value)
-        .scalar<int64_t>();
-  }
-
-  // The last or first row of another keyframe; empty for none.
-  std::vector<double> row_of(int64_t keyframe, bool is_last, Memory& memory) const {
-    const bool has_value = keyframes_.read_field(keyframe, rows_, memory.rows);
-    return pick(FieldView(keyframes_.schema().fields[rows_], memory.rows, !has_value), is_last);
+  FieldView field_of(int64_t keyframe, size_t field, std::vector<std::byte>& bytes) const {
+    const bool has_value = keyframes_.read_field(keyframe, field, bytes);
+    return {keyframes_.schema().fields[field], bytes, !has_value};
   }
 
   std::vector<double> pick(const FieldView& field, bool is_last) const {

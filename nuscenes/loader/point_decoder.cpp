@@ -197,7 +197,7 @@ class PointDecoder final : public RowPartsDecoder {
     if (points.shape[0] <= room || count_sweep(points, placement, columns_) <= room) return;
     throw error_of(ErrorCode::unsupported,
                    "a keyframe and the sweeps before it have more than {} points, which is more "
-                   "than the sensors of nuScenes give; set max_points of the PointOptions",
+                   "than the sensors of nuScenes give; set a larger max_points in the PointOptions",
                    options_.max_points);
   }
 
@@ -207,8 +207,8 @@ class PointDecoder final : public RowPartsDecoder {
     const auto time = record.scalar<int64_t>(timestamp_);
     if (std::binary_search(times_.begin(), times_.end(), time)) return;
     throw error_at(split_.keyframes.path(), ErrorCode::invalid_argument,
-                   "the keyframe with the timestamp {} us is not in the split '{}' of its fields; "
-                   "give keyframe_fields() the split that the Loader reads",
+                   "the keyframe with the timestamp {} us is not in the split '{}', which "
+                   "keyframe_fields() got; give keyframe_fields() the split that the Loader reads",
                    time, split_.keyframes.manifest().split);
   }
 
@@ -230,7 +230,8 @@ class PointDecoder final : public RowPartsDecoder {
     if (!split_.sweeps) {
       // No bad sample: nearly every keyframe has sweeps, and only the first ones of scenes would be
       // left.
-      throw error_of(ErrorCode::invalid_argument, "sweep {} is needed, but there is no split '{}'",
+      throw error_of(ErrorCode::invalid_argument,
+                     "the sample needs sweep {}, but the data set has no split '{}' with sweeps",
                      number, sweeps_split(split_.keyframes.manifest().split));
     }
     const auto read = [&] {

@@ -18,7 +18,6 @@
 
 namespace ffkit::nuscenes {
 
-// Reading poses and other numbers of nuScenes records. Pure functions: thread-safe.
 // N numbers of a tensor field; throws Error(corrupt) when there are others.
 template <size_t N>
 std::array<double, N> read_numbers(const FieldView& field) {

@@ -184,8 +184,9 @@ std::vector<uint8_t> Windows::mask(std::span<const int64_t> record_indices) cons
   for (const int64_t record : record_indices) {
     if (record < 0 || record >= std::ssize(is_repeated)) {
       throw error_of(ErrorCode::invalid_argument,
-                     "there is no record {} among the {} frames of the windows", record,
-                     is_repeated.size());
+                     "there is no record {} in the windows; the windows have {} frames, and the "
+                     "first is frame 0",
+                     record, is_repeated.size());
     }
     repeated.push_back(is_repeated[record]);
   }
@@ -214,7 +215,8 @@ Windows Windows::select(std::span<const int64_t> windows) const {
     starts->reserve(windows.size());
     for (const int64_t window : windows) {
       if (window < 0 || window >= num_windows()) {
-        throw error_of(ErrorCode::invalid_argument, "there is no window {} among {} windows",
+        throw error_of(ErrorCode::invalid_argument,
+                       "there is no window {}; there are {} windows, and the first is window 0",
                        window, num_windows());
       }
       starts->push_back(std::ssize(records));
@@ -234,12 +236,13 @@ void to_differences(std::span<double> motion, std::span<const uint8_t> has_previ
   constexpr std::array<size_t, 4> kDifferences = {0, 1, 2, 17};
   if (motion.size() != kNumbersEach * has_previous.size()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "there are {} numbers of motion for {} samples; expected {} per sample",
+                   "there are {} numbers of motion for {} samples; expected {} numbers per sample",
                    motion.size(), has_previous.size(), kNumbersEach);
   }
   if (!has_previous.empty() && has_previous.front() != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                "has_previous of the first sample is 1, but there is no sample before it");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "has_previous of the first sample is 1, but no sample comes before the first sample");
   }
   // From the last one on: the sample before must still be absolute.
   for (size_t sample = has_previous.size(); sample-- > 0;) {

@@ -211,7 +211,7 @@ class Batch(dict[str, Any]):
         offsets = self._facts.row_offsets
         if name not in offsets:
             known = f"; the fields with rows are {', '.join(offsets)}" if offsets else ""
-            raise FieldNotFoundError(f"the batch has no field '{name}' of rows{known}", "not_found")
+            raise FieldNotFoundError(f"the batch has no field '{name}' with rows{known}", "not_found")
         return offsets[name]
 
     def geometry(self, view: str = "image") -> Any:

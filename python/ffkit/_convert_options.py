@@ -27,7 +27,7 @@ else:
 LOG_INTERVAL = 30.0
 """Seconds between the lines that progress=True writes to a log file."""
 Progress = bool | Callable[["ProgressUpdate"], object]
-"""True: a bar of tqdm, where that is installed, and in a log file a line every 30 s; False: nothing; or a function that is called with a ProgressUpdate."""
+"""True shows a bar of tqdm if tqdm is installed, and in a log file a line every 30 s. False shows nothing. A function is called with a ProgressUpdate."""
 Order = Literal["shuffle", "sequential"]
 BadSamples = Literal["fail", "skip", "keep"]
 Read = Literal["auto", "direct", "gather"]
@@ -149,7 +149,7 @@ class ProgressBar:
         self._tqdm: Any = None
         is_shown = "ipykernel" in sys.modules or sys.stderr is not None and sys.stderr.isatty()
         self._logs = progress is True and not is_shown and sys.stderr is not None
-        self._last_logged = time.monotonic()
+        self._last_told = self._last_logged = time.monotonic()
         if progress is True and is_shown:
             try:
                 self._tqdm = importlib.import_module("tqdm.auto").tqdm
@@ -159,6 +159,12 @@ class ProgressBar:
     @property
     def callback(self) -> Callable[..., None] | None:
         return self._update if self._call is not None or self._tqdm is not None or self._logs else None
+
+    def tell(self, split: str, num_samples: int, num_done: int, bytes_done: int = 0) -> None:
+        """Says how far the work is, ten times a second."""
+        if self.callback is not None and (num_done == num_samples or time.monotonic() - self._last_told > 0.1):
+            self._last_told = time.monotonic()
+            self._update(split, num_samples, num_done, 0, 0, bytes_done)
 
     def _update(self, split: str, num_samples: int, num_done: int, num_before: int, num_skipped: int, bytes_done: int) -> None:
         if self._call is not None:
@@ -225,15 +231,15 @@ def document_options(options: type, table: str) -> None:
 
 
 # What Python takes besides.
-_ALSO = {"only": "; or an iterable of the ids", "by_files": "; the number may be an int"}
+_ALSO = {"only": ". An iterable of the ids is also possible", "by_files": ". N may be an int"}
 
 # Those of Python alone: default, meaning.
 _OWN: dict[str, tuple[Any, str]] = {
     "dry_run": (False, "Writes nothing, and returns a Summary of what would be written"),
-    "progress": (True, "True: a bar of tqdm, where that is installed; False; or a function that is called with a ProgressUpdate"),
-    "on_note": (None, "Is called with each note for the user; by default, notes are warnings"),
-    "storage_options": (None, "For the store of dst, such as {'profile': 'partner'}, or for the store of src if dst is a folder. Default: those of the environment"),
-    "source_storage_options": (None, "For the store of src and of paths in the options"),
+    "progress": (True, "True shows a bar of tqdm if tqdm is installed. False shows nothing. A function is called with a ProgressUpdate"),
+    "on_note": (None, "Function that is called with each note for the user. By default, notes are warnings"),
+    "storage_options": (None, "Options for the store of dst, such as {'profile': 'partner'}, or for the store of src if dst is a folder. The default comes from the environment"),
+    "source_storage_options": (None, "Options for the store of src and of paths in the options"),
     "pixels": ("png", "How pictures that come as pixels are stored, as in Writer"),
 }
 
@@ -258,8 +264,8 @@ def option_text(option: dict[str, Any]) -> str:
     """The text of an option in docstrings: its default, meaning, range and default behaviour."""
     default = f" = {option['default']!r}" if option["default"] is not None else ""
     # Where the meaning goes through the choices, they need not be listed again.
-    is_said = option["choices"] and all(f"{choice}:" in option["help"] for choice in option["choices"])
-    values = f"; {option['range']}" if option["range"] and not is_said else ""
+    is_said = option["choices"] and all(f"'{choice}'" in option["help"] for choice in option["choices"])
+    values = f". Values: {option['range']}" if option["range"] and not is_said else ""
     also = _ALSO.get(option["name"], "")
     words = f"; default: {option['default_text']}" if option["default"] is None and option["default_text"] else ""
     return _entry(option["name"] + default, option["help"] + also + values + words)

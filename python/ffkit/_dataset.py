@@ -325,14 +325,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
     elif isinstance(source, list):
         dataset = Dataset._from_files(source, limits)
     else:
-        max_record_bytes, index_cache_bytes, max_open_shards, check_shards = limits
-        dataset = Dataset(
-            *source,
-            max_record_bytes=max_record_bytes,
-            index_cache_bytes=index_cache_bytes,
-            max_open_shards=max_open_shards,
-            check_shards=check_shards,
-        )
+        dataset = Dataset._made(_ffkit.Dataset.open(*source, limits), source, limits)
     is_same = chosen is None or max(chosen, default=-1) < len(dataset)
     if chosen is not None and is_same:
         dataset = dataset.subset(chosen)

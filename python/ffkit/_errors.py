@@ -150,13 +150,7 @@ class IoError(Error, OSError):
     code = "io"
 
 
-_CLASSES: dict[str, type[Error]] = {
-    "corrupt": CorruptError,
-    "unsupported": UnsupportedError,
-    "cancelled": CancelledError,
-    "invalid_argument": InvalidArgumentError,
-    "io": IoError,
-}
+_CLASSES: dict[str, type[Error]] = {kind.code: kind for kind in (CorruptError, UnsupportedError, CancelledError, InvalidArgumentError, IoError)}
 
 
 def make_error(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import os
 import pathlib
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any, Protocol
@@ -269,9 +268,10 @@ def _write_all(writer: Writer, split: str, samples: Iterator[tuple[Mapping[str, 
     changes = Changes()
     try:
         with writer:
-            for sample, changed in _told(samples, split, num_samples, bar):
+            for num_done, (sample, changed) in enumerate(samples, 1):
                 writer.write(sample)
                 changes.add(changed)
+                bar.tell(split, num_samples, num_done)
     finally:
         bar.close()
     if changes.num_pixels > 0:
@@ -353,16 +353,3 @@ def _samples(samples: _Samples, indices: Sequence[int], num_workers: int) -> Ite
 
 def _itself(sample: Any) -> Any:
     return sample
-
-
-def _told(samples: Iterator[Any], split: str, num_samples: int, bar: ProgressBar) -> Iterator[Any]:
-    """Tells `bar` how far it is, ten times a second."""
-    callback = bar.callback
-    last = time.monotonic()
-    num_done = 0
-    for sample in samples:
-        yield sample
-        num_done += 1
-        if callback is not None and (num_done == num_samples or time.monotonic() - last > 0.1):
-            last = time.monotonic()
-            callback(split, num_samples, num_done, 0, 0, 0)

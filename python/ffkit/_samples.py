@@ -47,6 +47,13 @@ def from_tuples(fields: Iterable[FieldTuple]) -> dict[str, Field]:
     return {name: Field(kind, dtype, column, item) for name, kind, dtype, column, item in fields}
 
 
+def size_of(value: Any) -> int:
+    """About how many bytes a field's value has."""
+    if isinstance(value, list):
+        return sum(map(size_of, value))
+    return len(value) if isinstance(value, (bytes, str)) else int(getattr(value, "nbytes", 8))
+
+
 class DtypeObject(Protocol):
     """A dtype of NumPy or torch."""
 
@@ -350,14 +357,10 @@ def is_picture(value: object) -> bool:
 
 
 def _pixels_of_pil(field: FieldType, image: Any) -> Any:
-    if image.mode in ("I;16", "I;16L", "I;16B", "I;16N"):
+    if image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "P"):
         file = io.BytesIO()
-        image.save(file, "PNG")  # of 16 bits
-        return file.getvalue()
-    if image.mode == "P":
-        file = io.BytesIO()
-        image.save(file, "PNG")  # its numbers and its palette
-        return ("numbers", file.getvalue())
+        image.save(file, "PNG")  # of 16 bits, or with its numbers and its palette
+        return ("numbers", file.getvalue()) if image.mode == "P" else file.getvalue()
     if image.mode in ("LA", "PA"):
         if image.getextrema()[1][0] < 255:
             raise ValueError(

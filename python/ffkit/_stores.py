@@ -99,8 +99,8 @@ def cached_sets(folder: PathLike | None = None) -> list[CachedSet]:
 
 
 def clean_cache(address: str = "", *, folder: PathLike | None = None) -> int:
-    """Removes cached data that no process uses: of all sets, or of those whose address begins with
-    `address`. Returns the number of removed bytes."""
+    """Removes cached data that no process uses. If you give `address`, only the data of data sets
+    with addresses that begin with `address` are removed. Returns the number of removed bytes."""
     place = _place(folder)
     return 0 if place is None else _ffkit.clean_cache(place, address)
 

@@ -122,47 +122,47 @@ def webdataset(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """WebDataset: a folder of tar files, or one tar file; compressed ones are decompressed once,
-    into temporary files beside dst."""
+    """WebDataset: a folder of tar files, or one tar file. Compressed files are decompressed once, into
+    temporary files beside dst."""
     return convert_kind("webdataset", locals())
 
 
 @documented("tfrecord")
 def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """TFRecord files of tf.train.Example, as TensorFlow Datasets and others write them; compressed
-    ones are decompressed once, into temporary files."""
+    """TFRecord files of tf.train.Example, from TensorFlow Datasets or other programs. Compressed files
+    are decompressed once, into temporary files."""
     return convert_kind("tfrecord", locals())
 
 
 @documented("parquet")
 def parquet(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Parquet files, like Hugging Face's or with any columns. pyarrow reads them."""
+    """Parquet files of Hugging Face's datasets, or with any columns. pyarrow reads the files."""
     return convert_kind("parquet", locals())
 
 
 @documented("mds")
 def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[RowOptions]) -> Summary:
-    """MDS shards of MosaicML Streaming: a folder with index.json, or a folder of such folders;
-    compressed shards are decompressed once, into temporary files."""
+    """MDS shards of MosaicML Streaming: a folder with index.json, or a folder of such folders.
+    Compressed shards are decompressed once, into temporary files."""
     return convert_kind("mds", locals())
 
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Chunks of LitData: a folder with index.json, or one of such folders; compressed chunks are
-    decompressed once, into temporary files. pyarrow reads those that are Arrow tables."""
+    """Chunks of LitData: a folder with index.json, or a folder of such folders. Compressed chunks are
+    decompressed once, into temporary files. pyarrow reads chunks that are Arrow tables."""
     return convert_kind("litdata", locals())
 
 
 @documented("recordio")
 def recordio(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside."""
+    """RecordIO of MXNet: a .rec file or a folder of .rec files, with their .idx and .lst files."""
     return convert_kind("recordio", locals())
 
 
 @documented("beton")
 def beton(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """FFCV: a .beton or .ffcv file, or a folder of them."""
+    """FFCV: a .beton or .ffcv file, or a folder of such files."""
     return convert_kind("beton", locals())
 
 
@@ -176,7 +176,7 @@ def lmdb(
     database: str | None = None,
     **options: Unpack[RowOptions],
 ) -> Summary:
-    """LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes."""
+    """LMDB: pictures with keys as in LSUN, Datum messages of Caffe, or bytes."""
     return convert_kind("lmdb", locals())
 
 
@@ -196,8 +196,8 @@ def pairs(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """Pictures and their masks, in folders of their own, paired by name: pairs(dst, {"image":
-    pictures, "mask": masks})."""
+    """Pictures and masks in separate folders. A picture and its mask have the same name. An example
+    is pairs(dst, {"image": pictures, "mask": masks})."""
     return convert_kind("pairs", locals())
 
 
@@ -241,7 +241,7 @@ def yolo(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """YOLO: data.yaml, pictures and labels as Ultralytics has them."""
+    """YOLO: data.yaml, pictures and labels in the layout of Ultralytics."""
     return convert_kind("yolo", locals())
 
 
@@ -295,8 +295,8 @@ def jsonl(
     max_line_bytes: int | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """JSON lines, or arrays of objects (.jsonl, .ndjson, .json): texts, numbers and tokens,
-    compressed or not; one file, or a folder of files."""
+    """JSON lines or arrays of objects (.jsonl, .ndjson, .json) with texts, numbers and tokens: one
+    file, or a folder of files. The files may be compressed."""
     return convert_kind("jsonl", locals())
 
 
@@ -316,8 +316,8 @@ def text(
     max_document_bytes: int | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """Texts as tokens, for language models: text files or JSON (.jsonl, .ndjson, .json), compressed
-    or not; one file, or a folder of files."""
+    """Texts as tokens, for language models: a text file, a JSON file (.jsonl, .ndjson, .json), or a
+    folder of such files. The files may be compressed."""
     return convert_kind("text", locals())
 
 
@@ -336,7 +336,8 @@ def demo(
     root: Path | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Made-up data to learn: pictures of classes; kind="nuscenes": driving; kind="pose": people."""
+    """Artificial data that a model can learn: pictures of classes. With kind="nuscenes", the data are
+    scenes of driving, and with kind="pose", they are figures of people."""
     return convert_kind("demo", locals())
 
 

@@ -102,10 +102,11 @@ class Writer:
                 (smaller, with jpeg_quality), "raw". Arrays with one channel of whole numbers, and
                 PIL images with a palette, may be masks: they are always stored as PNGs with the
                 same numbers, and not resized.
-            num_threads: encoding threads; 0: one for each core.
+            num_threads: number of encoding threads. 0 means one thread for each core.
             shard_size: size of a shard: a number of bytes, or a text such as "64M".
-            zstd: compresses each record: 1 (fast) .. 22 (small), -7 .. -1 (faster still); 0: off.
-            max_record: longer records are an error.
+            zstd: level of zstd that compresses each record. Level 1 is fast, level 22 gives the smallest
+                records, and levels from -7 to -1 are even faster than 1. 0 means no compression.
+            max_record: limit for the size of a record. A larger record is an error.
             seed: seed of the choice for store="smart".
             storage_options: options of the store, such as {"profile": "partner", "storage_class":
                 "STANDARD_IA"}; None: from the environment.

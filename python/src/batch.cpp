@@ -9,9 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <ffkit/base/error.h>
-#include <ffkit/format/record.h>
-
 #include "bindings.h"
 #include "python_code.h"
 #include "values.h"

@@ -14,6 +14,7 @@
 #include <ffkit/base/machine.h>
 #include <ffkit/format/content_sum.h>
 #include <ffkit/format/dataset.h>
+#include <ffkit/format/dtype_visitor.h>
 #include <ffkit/format/filter.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/loader/picture_sizes.h>
@@ -72,10 +73,7 @@ nb::any column(const Dataset& dataset, const std::string& name) {
   if (field.type == FieldType::string) {
     return any_of(texts_to_python(without_gil([&] { return dataset.string_column(name); })));
   }
-  const bool is_float =
-      field.type == FieldType::scalar && (field.dtype == DType::f16 || field.dtype == DType::bf16 ||
-                                          field.dtype == DType::f32 || field.dtype == DType::f64);
-  if (is_float) {
+  if (field.type == FieldType::scalar && !is_integer(field.dtype)) {
     return any_of(numpy_vector(without_gil([&] { return dataset.float_column(name); })));
   }
   if (field.type == FieldType::scalar && field.dtype == DType::u64) {

@@ -19,15 +19,6 @@
 namespace ffkit::python {
 namespace {
 
-constexpr std::array kErrorCodes = {ErrorCode::not_found,   ErrorCode::corrupt,
-                                    ErrorCode::io,          ErrorCode::invalid_argument,
-                                    ErrorCode::unsupported, ErrorCode::cancelled};
-
-constexpr std::array kErrorSubjects = {
-    ErrorSubject::unknown,     ErrorSubject::argument,  ErrorSubject::sample, ErrorSubject::source,
-    ErrorSubject::destination, ErrorSubject::dataset,   ErrorSubject::shard,  ErrorSubject::split,
-    ErrorSubject::field,       ErrorSubject::checkpoint};
-
 nb::object errors_module() {
   return nb::module_::import_("ffkit._errors");
 }
@@ -51,8 +42,8 @@ ErrorContext context_of(nb::handle value, std::string& message) {
                        .offset = attribute<int64_t>(value, "offset", -1),
                        .name = attribute<std::string>(value, "name", "")};
   const auto subject = attribute<std::string>(value, "subject", "");
-  for (const ErrorSubject known : kErrorSubjects) {
-    if (subject == to_string(known)) context.subject = known;
+  for (const auto& [known, name] : kNames<ErrorSubject>.names) {
+    if (subject == name) context.subject = known;
   }
   const std::string place = place_of(context);
   if (message.starts_with(place)) {
@@ -140,8 +131,8 @@ void rethrow(const nb::python_error& error) {
   if (!error.matches(errors_module().attr("Error"))) throw PythonFailure(error);
   const nb::handle value = error.value();
   const auto code = nb::cast<std::string>(value.attr("code"));
-  for (const ErrorCode known : kErrorCodes) {
-    if (code != to_string(known)) continue;
+  for (const auto& [known, name] : kNames<ErrorCode>.names) {
+    if (code != name) continue;
     auto message = nb::cast<std::string>(value.attr("message"));
     const ErrorContext context = context_of(value, message);
     throw Error(known, message, context);

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/base/error.h>
-
 #include "image/transform_text/transform_table.h"
 #include "loader_options.h"
 #include "python_code.h"
@@ -162,14 +160,9 @@ void read_value(const NamedValue& from, TurnCenter& to) {
   to = {x, y};
 }
 
-void read_value(const NamedValue& from, Interpolation& to) {
-  to = from_name<Interpolation>(word_of(from));
-}
-void read_value(const NamedValue& from, WarpFilter& to) {
-  to = from_name<WarpFilter>(word_of(from));
-}
-void read_value(const NamedValue& from, AutoAugmentPolicy& to) {
-  to = from_name<AutoAugmentPolicy>(word_of(from));
+template <NamedEnum Enum>
+void read_value(const NamedValue& from, Enum& to) {
+  to = from_name<Enum>(word_of(from));
 }
 
 template <typename T>

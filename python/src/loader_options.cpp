@@ -6,11 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <ffkit/base/error.h>
 

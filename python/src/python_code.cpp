@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <ffkit/base/error.h>
 #include <ffkit/image/random.h>
 
 #include "bindings.h"

@@ -1,10 +1,7 @@
 #include "values.h"
 
-#include <nanobind/stl/string.h>
-
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include <ffkit/format/dtype_visitor.h>
 #include <ffkit/image/dct_picture.h>
@@ -83,26 +80,13 @@ nb::list schema_to_python(const Schema& schema) {
 }
 
 nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  auto code = nb::dlpack::dtype_code::Float;
-  switch (dtype) {
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-      code = nb::dlpack::dtype_code::UInt;
-      break;
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-      code = nb::dlpack::dtype_code::Int;
-      break;
-    case DType::bf16:
-      code = nb::dlpack::dtype_code::Bfloat;
-      break;
-    default:
-      break;
-  }
+  using Code = nb::dlpack::dtype_code;
+  const auto code = visit_dtype(dtype, [](auto type) {
+    using T = typename decltype(type)::type;
+    if (std::is_same_v<T, BFloat16>) return Code::Bfloat;
+    if (!std::is_integral_v<T>) return Code::Float;
+    return std::is_unsigned_v<T> ? Code::UInt : Code::Int;
+  });
   return {static_cast<uint8_t>(code), static_cast<uint8_t>(8 * size_of(dtype)), 1};
 }
 

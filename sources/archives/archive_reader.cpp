@@ -25,9 +25,8 @@ ArchiveReader::ArchiveReader(const InputFile& file, int64_t offset, int64_t num_
   archive_read_set_read_callback(a, read_callback);
   archive_read_set_skip_callback(a, skip_callback);
   if (archive_read_open1(a) != ARCHIVE_OK) {
-    fail(compression == Compression::none
-             ? "is not an uncompressed tar archive; download or copy it again"
-             : "is not a tar archive; download or copy it again");
+    fail(compression == Compression::none ? "the file is not an uncompressed tar archive"
+                                          : "the file is not a tar archive");
   }
 }
 
@@ -40,7 +39,7 @@ archive_entry* ArchiveReader::next() {
   // A warning means that libarchive could not translate a name or an attribute: the member itself
   // is whole.
   if (result == ARCHIVE_WARN) return entry;
-  fail("is damaged or cut short; download or copy it again");
+  fail("the archive is damaged or cut short");
 }
 
 int64_t ArchiveReader::position() const {
@@ -57,7 +56,7 @@ std::vector<std::byte> ArchiveReader::read_member(size_t max_bytes) {
   while (true) {
     const la_ssize_t n = archive_read_data(archive_.get(), chunk.data(), chunk.size());
     check_no_read_error();
-    if (n < 0) fail("is damaged or cut short; download or copy it again");
+    if (n < 0) fail("the archive is damaged or cut short");
     if (n == 0) return content;
     if (content.size() + static_cast<size_t>(n) > max_bytes) {
       throw source_error(name_, ErrorCode::unsupported,
@@ -70,10 +69,11 @@ std::vector<std::byte> ArchiveReader::read_member(size_t max_bytes) {
 std::string ArchiveReader::checked_name(archive_entry* entry) const {
   const char* raw = archive_entry_pathname(entry);
   if (raw == nullptr) raw = archive_entry_pathname_utf8(entry);
-  const auto refuse = [&](const std::string& why) {
+  const auto refuse = [&](const std::string& why,
+                          const char* remedy = "pack the archive again without this member") {
     throw source_error(name_, ErrorCode::unsupported,
-                       "member '{}' {}; ffkit uses nothing from this archive",
-                       raw == nullptr ? "?" : raw, why);
+                       "the member '{}' {}, so ffkit refuses the whole archive; {}",
+                       raw == nullptr ? "?" : raw, why, remedy);
   };
   if (raw == nullptr || *raw == '\0') refuse("has no readable name");
   if (!is_utf8(raw)) refuse("has a name that is not UTF-8 text");
@@ -82,10 +82,9 @@ std::string ArchiveReader::checked_name(archive_entry* entry) const {
   if (std::ranges::find(path, "..") != path.end()) refuse("has '..' in its path");
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
     const char* symlink = archive_entry_symlink(entry);
-    refuse(
-        fmt::format("is a link to '{}' (to put the file itself into an archive, use tar "
-                    "--dereference --hard-dereference)",
-                    symlink == nullptr ? archive_entry_hardlink(entry) : symlink));
+    refuse(fmt::format("is a link to '{}'",
+                       symlink == nullptr ? archive_entry_hardlink(entry) : symlink),
+           "pack the archive again with tar --dereference --hard-dereference");
   }
   const auto type = archive_entry_filetype(entry);
   if (type != AE_IFREG && type != AE_IFDIR) refuse("is not a plain file");
@@ -120,10 +119,10 @@ la_int64_t ArchiveReader::skip_callback(archive*, void* self, la_int64_t request
 void ArchiveReader::fail(const char* what) const {
   check_no_read_error();
   const char* detail = archive_error_string(archive_.get());
-  throw Error(
-      ErrorCode::corrupt,
-      fmt::format("{}{}{}", what, detail == nullptr ? "" : ": ", detail == nullptr ? "" : detail),
-      {.path = name_, .offset = position_});
+  throw Error(ErrorCode::corrupt,
+              fmt::format("{}{}{}; download or copy it again", what, detail == nullptr ? "" : ": ",
+                          detail == nullptr ? "" : detail),
+              {.path = name_, .offset = position_});
 }
 
 void ArchiveReader::check_no_read_error() const {

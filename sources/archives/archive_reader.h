@@ -17,6 +17,10 @@
 
 namespace ffkit {
 
+struct FreeArchive {
+  void operator()(archive* a) const { archive_read_free(a); }
+};
+
 class ArchiveReader {
  public:
   enum class Compression { none, gzip };
@@ -49,10 +53,6 @@ class ArchiveReader {
   [[noreturn]] void fail(const char* what) const;
   void check_no_read_error() const;
 
-  struct Free {
-    void operator()(archive* a) const { archive_read_free(a); }
-  };
-
   const InputFile& file_;
   const int64_t offset_;
   const int64_t num_bytes_;
@@ -60,7 +60,7 @@ class ArchiveReader {
   int64_t position_ = 0;           // of the next read, relative to offset_
   std::exception_ptr read_error_;  // thrown in a callback: must not pass through C code
   std::array<std::byte, 4096> buffer_;
-  std::unique_ptr<archive, Free> archive_;
+  std::unique_ptr<archive, FreeArchive> archive_;
 };
 
 }  // namespace ffkit

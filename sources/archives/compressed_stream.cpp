@@ -1,7 +1,5 @@
 #include "archives/compressed_stream.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "archives/archive_reader.h"
 #include "converter/input/source_error.h"
 
 namespace ffkit {
@@ -37,7 +36,7 @@ class Chunks {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::corrupt, what + "; download or copy it again",
+    throw Error(ErrorCode::corrupt, what + "; download or copy the file again",
                 {.path = file_.path().string(), .offset = position_});
   }
 
@@ -79,7 +78,7 @@ class GzipDecoder : public CompressedStream::Decoder {
     stream_.avail_out = wanted;
     while (stream_.avail_out == wanted) {
       if (!refill()) {
-        if (is_within_member_) chunks_.fail("is gzip data that is cut short");
+        if (is_within_member_) chunks_.fail("the gzip data are cut short");
         return 0;
       }
       if (!is_within_member_ && !begin_member()) return 0;
@@ -89,7 +88,7 @@ class GzipDecoder : public CompressedStream::Decoder {
         is_within_member_ = false;
         if (inflateReset(&stream_) != Z_OK) throw std::bad_alloc();
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        chunks_.fail(fmt::format("is gzip data that is damaged: {}",
+        chunks_.fail(fmt::format("the gzip data are damaged: {}",
                                  stream_.msg == nullptr ? "it ends too early" : stream_.msg));
       }
     }
@@ -111,7 +110,7 @@ class GzipDecoder : public CompressedStream::Decoder {
     if (num_members_++ > 0 && *stream_.next_in != 0x1F) {
       do {
         for (; stream_.avail_in > 0; --stream_.avail_in, ++stream_.next_in) {
-          if (*stream_.next_in != 0) chunks_.fail("has other data after its gzip data");
+          if (*stream_.next_in != 0) chunks_.fail("the file has other data after its gzip data");
         }
       } while (refill());
       return false;
@@ -142,7 +141,7 @@ class ZstdDecoder : public CompressedStream::Decoder {
         if (chunk.empty()) {
           // What it has already read may still be on its way out.
           if (!is_within_frame_ || !flush(output)) {
-            if (is_within_frame_) chunks_.fail("is zstd data that is cut short");
+            if (is_within_frame_) chunks_.fail("the zstd data are cut short");
             return 0;
           }
           continue;
@@ -171,7 +170,7 @@ class ZstdDecoder : public CompressedStream::Decoder {
       // Not with the code of the error, whose header is for static linking.
       const std::string why = ZSTD_getErrorName(result);
       if (why.find("llocation error") != std::string::npos) throw std::bad_alloc();
-      chunks_.fail(fmt::format("is zstd data that is damaged: {}", why));
+      chunks_.fail(fmt::format("the zstd data are damaged: {}", why));
     }
     is_within_frame_ = result != 0;
   }
@@ -227,10 +226,6 @@ class FilterDecoder : public CompressedStream::Decoder {
   }
 
  private:
-  struct Free {
-    void operator()(archive* a) const { archive_read_free(a); }
-  };
-
   static la_ssize_t read_callback(archive* a, void* self, const void** buffer) {
     auto& decoder = *static_cast<FilterDecoder*>(self);
     try {
@@ -253,7 +248,7 @@ class FilterDecoder : public CompressedStream::Decoder {
           std::span(rest).first(static_cast<size_t>(std::min<int64_t>(end - at, std::ssize(rest))));
       file_.read_at(at, piece);
       if (std::ranges::any_of(piece, [](std::byte b) { return b != std::byte{0}; })) {
-        chunks_.fail(fmt::format("has other data after its {}", content_name(kind_)));
+        chunks_.fail(fmt::format("the file has other data after its {}", content_name(kind_)));
       }
       at += std::ssize(piece);
     }
@@ -262,7 +257,7 @@ class FilterDecoder : public CompressedStream::Decoder {
   [[noreturn]] void fail() const {
     if (read_error_) std::rethrow_exception(read_error_);
     const char* detail = archive_error_string(archive_.get());
-    chunks_.fail(fmt::format("is {} that is damaged or cut short{}{}", content_name(kind_),
+    chunks_.fail(fmt::format("the {} are damaged or cut short{}{}", content_name(kind_),
                              detail == nullptr ? "" : ": ", detail == nullptr ? "" : detail));
   }
 
@@ -270,7 +265,7 @@ class FilterDecoder : public CompressedStream::Decoder {
   const FileRange range_;
   Chunks chunks_;
   const ContentKind kind_;
-  std::unique_ptr<archive, Free> archive_;
+  std::unique_ptr<archive, FreeArchive> archive_;
   std::exception_ptr read_error_;  // thrown in a callback: must not pass through C code
   bool is_at_end_ = false;
 };

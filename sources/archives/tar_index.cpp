@@ -18,6 +18,8 @@ namespace ffkit {
 namespace {
 
 constexpr int64_t kTarBlock = 512;
+constexpr std::string_view kMagic = "ustar";
+constexpr size_t kMagicOffset = 257;
 // That tell how long members are.
 constexpr size_t kFirstMembers = 32;
 constexpr int64_t kLongMember = 1 << 20;
@@ -26,6 +28,17 @@ constexpr int64_t kMostSegments = 64;
 // In which a segment's first header must be found.
 constexpr int64_t kSearchedBytes = 4 << 20;
 constexpr int64_t kSearchStep = 256 << 10;
+
+[[noreturn]] void cut_short(const std::string& name, const std::string& how, int64_t offset) {
+  throw Error(ErrorCode::corrupt,
+              fmt::format("the archive is cut short: {}; download or copy the archive again", how),
+              {.path = name, .offset = offset});
+}
+
+bool has_magic(std::span<const std::byte> block) {
+  return block.size() >= kMagicOffset + kMagic.size() &&
+         std::memcmp(&block[kMagicOffset], kMagic.data(), kMagic.size()) == 0;
+}
 
 // Where to stop: at the first header from `stop_at` on, or behind so many members.
 struct ScanLimits {
@@ -50,11 +63,10 @@ TarScan scan_from(const InputFile& file, FileRange range, const std::string& nam
     const int64_t data = begin + reader.position();
     const int64_t num_bytes = archive_entry_size(entry);
     if (num_bytes < 0 || num_bytes > range.num_bytes - data) {
-      throw Error(ErrorCode::corrupt,
-                  fmt::format("the archive is cut short: member '{}' needs {} bytes, but only {} "
-                              "are left; download or copy it again",
-                              member, num_bytes, std::max<int64_t>(range.num_bytes - data, 0)),
-                  {.path = name, .offset = data});
+      cut_short(name,
+                fmt::format("member '{}' needs {} bytes, but only {} bytes are left", member,
+                            num_bytes, std::max<int64_t>(range.num_bytes - data, 0)),
+                data);
     }
     scan.end_of_members = data + num_bytes;
     if (archive_entry_filetype(entry) == AE_IFREG) {
@@ -64,31 +76,29 @@ TarScan scan_from(const InputFile& file, FileRange range, const std::string& nam
   return scan;
 }
 
-// The octal number of a field; -1 for anything else.
-int64_t octal_field(std::string_view field) {
+// The octal number of a header's field, behind blanks; -1 for anything else.
+int64_t octal_number(std::string_view field) {
+  field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
   int64_t number = 0;
-  bool has_digits = false;
   for (const char c : field) {
-    if (c == ' ' && !has_digits) continue;
     if (c == '\0' || c == ' ') break;
     if (c < '0' || c > '7') return -1;
     number = 8 * number + (c - '0');
-    has_digits = true;
   }
-  return has_digits ? number : -1;
+  return number;
 }
 
 // Whether the block is a header, by magic and checksum.
 bool is_header(std::string_view block) {
   constexpr size_t kChecksum = 148;
   constexpr size_t kChecksumBytes = 8;
-  if (block.substr(257, 5) != "ustar") return false;
+  if (!has_magic(std::as_bytes(std::span(block)))) return false;
   int64_t sum = kChecksumBytes * ' ';
   for (size_t i = 0; i < block.size(); ++i) {
     const bool is_sum = i >= kChecksum && i < kChecksum + kChecksumBytes;
     if (!is_sum) sum += static_cast<unsigned char>(block[i]);
   }
-  return octal_field(block.substr(kChecksum, kChecksumBytes)) == sum;
+  return octal_number(block.substr(kChecksum, kChecksumBytes)) == sum;
 }
 
 // Where an entry begins, at `guess` or soon behind it; nothing where none is found. What is behind
@@ -103,7 +113,7 @@ std::optional<int64_t> find_entry(const InputFile& file, FileRange range, int64_
     for (int64_t i = 0; i < num_bytes; i += kTarBlock) {
       const auto block = std::string_view(text).substr(static_cast<size_t>(i), kTarBlock);
       if (!is_header(block)) continue;
-      const int64_t size = octal_field(block.substr(124, 12));
+      const int64_t size = octal_number(block.substr(124, 12));
       const char type = block[156];
       if (size < 0 || (type != '0' && type != '\0')) continue;
       const int64_t entry = at + i + kTarBlock + (size + kTarBlock - 1) / kTarBlock * kTarBlock;
@@ -183,22 +193,6 @@ std::optional<TarScan> scan_segments(const InputFile& file, FileRange range,
   return all;
 }
 
-constexpr int64_t kBlockBytes = 512;
-
-[[noreturn]] void cut_short(const std::string& name, const std::string& how, int64_t offset) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("the archive is cut short: {}; download or copy it again", how),
-              {.path = name, .offset = offset});
-}
-
-constexpr std::string_view kMagic = "ustar";
-constexpr size_t kMagicOffset = 257;
-
-bool has_magic(std::span<const std::byte> block) {
-  return block.size() >= kMagicOffset + kMagic.size() &&
-         std::memcmp(&block[kMagicOffset], kMagic.data(), kMagic.size()) == 0;
-}
-
 // Says what a file is that is no tar, where its first bytes tell.
 void refuse_other_kinds(const InputFile& file, FileRange range, const std::string& name) {
   const std::vector<std::byte> bytes = file.head(range.offset, range.num_bytes);
@@ -211,34 +205,22 @@ void refuse_other_kinds(const InputFile& file, FileRange range, const std::strin
       is_compressed_stream(kind) && std::ranges::any_of(kPacked, [&](std::string_view ending) {
         return std::string_view(name).ends_with(ending);
       });
-  const std::string remedy =
-      is_twice ? "it was compressed twice: decompress it once" : content_remedy(kind);
-  throw source_error(name, ErrorCode::unsupported, "is {}, not a plain tar archive{}{}",
+  const std::string remedy = is_twice ? "the file was compressed twice, so decompress the file once"
+                                      : content_remedy(kind);
+  throw source_error(name, ErrorCode::unsupported, "the file is {}, not a plain tar archive{}{}",
                      content_name(kind), remedy.empty() ? "" : "; ", remedy);
 }
 
-// The number in an octal field of a header; -1 for anything else.
-int64_t octal_number(std::span<const std::byte> field) {
-  int64_t number = 0;
-  for (const std::byte byte : field) {
-    const char c = static_cast<char>(byte);
-    if (c == '\0' || c == ' ') break;
-    if (c < '0' || c > '7') return -1;
-    number = 8 * number + (c - '0');
-  }
-  return number;
-}
-
-// Whether members follow one another from `at` to an end-of-archive mark: then they are an archive,
-// and not what a buffer held before.
-bool is_whole_archive(std::span<const std::byte> bytes, size_t at) {
-  constexpr auto kBlock = static_cast<size_t>(kBlockBytes);
-  while (at + kBlock <= bytes.size()) {
-    const auto block = bytes.subspan(at, kBlock);
-    if (std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; })) return true;
-    const int64_t size = octal_number(block.subspan(124, 12));
-    if (!has_magic(block) || size < 0) return false;
-    at += kBlock + static_cast<size_t>((size + kBlockBytes - 1) / kBlockBytes) * kBlock;
+// Whether members follow one another in `text` up to an end-of-archive mark: then they are an
+// archive, and not what a buffer held before.
+bool is_whole_archive(std::string_view text) {
+  constexpr auto kBlock = static_cast<size_t>(kTarBlock);
+  for (size_t at = 0; at + kBlock <= text.size();) {
+    const std::string_view block = text.substr(at, kBlock);
+    if (block.find_first_not_of('\0') == std::string_view::npos) return true;
+    const int64_t size = octal_number(block.substr(124, 12));
+    if (!has_magic(std::as_bytes(std::span(block))) || size < 0) return false;
+    at += kBlock + static_cast<size_t>((size + kTarBlock - 1) / kTarBlock) * kBlock;
   }
   return false;
 }
@@ -247,35 +229,36 @@ bool is_whole_archive(std::span<const std::byte> bytes, size_t at) {
 // last one (pax, "ustar Interchange Format"), and some writers leave there what their buffer held
 // before.
 bool are_leftovers(const InputFile& file, FileRange range, int64_t mark, int64_t at) {
-  constexpr int64_t kRecordBytes = 20 * kBlockBytes;
-  const int64_t end = (mark + 2 * kBlockBytes + kRecordBytes - 1) / kRecordBytes * kRecordBytes;
+  constexpr int64_t kRecordBytes = 20 * kTarBlock;
+  const int64_t end = (mark + 2 * kTarBlock + kRecordBytes - 1) / kRecordBytes * kRecordBytes;
   if (range.num_bytes != end) return false;
-  std::vector<std::byte> rest(static_cast<size_t>(end - at));
-  file.read_at(range.offset + at, rest);
-  return !is_whole_archive(rest, 0);
+  std::string rest(static_cast<size_t>(end - at), '\0');
+  file.read_at(range.offset + at, std::as_writable_bytes(std::span(rest)));
+  return !is_whole_archive(rest);
 }
 
 // Behind the mark there is padding. Archives that were joined by cat(1) have their next member
 // there, which readers of tar pass over.
 void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark,
                             const std::string& name) {
-  constexpr int64_t kChunkBytes = 128 * kBlockBytes;
+  constexpr int64_t kChunkBytes = 128 * kTarBlock;
   // A tape's block has at most 1 MiB; a sparse file may have any length.
   constexpr int64_t kMaxPadding = 4 << 20;
   std::vector<std::byte> chunk;
   const int64_t end_of_padding = std::min(range.num_bytes, mark + kMaxPadding);
-  for (int64_t at = mark; at + kBlockBytes <= end_of_padding; at += kChunkBytes) {
+  for (int64_t at = mark; at + kTarBlock <= end_of_padding; at += kChunkBytes) {
     const int64_t num_bytes = std::min(kChunkBytes, end_of_padding - at);
     chunk.resize(static_cast<size_t>(num_bytes));
     file.read_at(range.offset + at, chunk);
     const auto end = std::ranges::find_if(chunk, [](std::byte b) { return b != std::byte{0}; });
     if (end == chunk.end()) continue;
-    const auto block = static_cast<size_t>((end - chunk.begin()) / kBlockBytes * kBlockBytes);
+    const auto block = static_cast<size_t>((end - chunk.begin()) / kTarBlock * kTarBlock);
     if (has_magic(std::span(chunk).subspan(block)) &&
         !are_leftovers(file, range, mark, at + static_cast<int64_t>(block))) {
       throw Error(ErrorCode::unsupported,
-                  "another archive begins after the end of this one, and ffkit would not read its "
-                  "members; give both as separate files, or join them with tar --concatenate",
+                  "a second archive begins after the end of the first archive in this file, and "
+                  "ffkit would not read the members of the second archive; give the two archives "
+                  "as separate files, or join the archives with tar --concatenate",
                   {.path = name, .offset = at + static_cast<int64_t>(block)});
     }
     return;  // neither padding nor a member: what readers of tar pass over
@@ -286,16 +269,16 @@ void refuse_joined_archives(const InputFile& file, FileRange range, int64_t mark
 // so a copy that was cut between two members would go unnoticed.
 void require_end_mark(const InputFile& file, FileRange range, int64_t end_of_members,
                       const std::string& name) {
-  const int64_t mark = (end_of_members + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  std::array<std::byte, kBlockBytes> block;
-  if (mark + kBlockBytes > range.num_bytes) {
+  const int64_t mark = (end_of_members + kTarBlock - 1) / kTarBlock * kTarBlock;
+  std::array<std::byte, kTarBlock> block;
+  if (mark + kTarBlock > range.num_bytes) {
     const bool is_file = file.path().string() == name;
     throw Error(
         ErrorCode::corrupt,
-        fmt::format("the archive is cut short: it ends without the end-of-archive mark; "
-                    "download or copy it again{}",
-                    is_file ? ". If its writer never writes the mark, add 1,024 zero bytes with "
-                              "head -c 1024 /dev/zero >> FILE"
+        fmt::format("the archive is cut short: it ends without the end-of-archive mark; download "
+                    "or copy the archive again{}",
+                    is_file ? ". If the program that wrote the archive never writes the mark, add "
+                              "1,024 zero bytes with 'head -c 1024 /dev/zero >> FILE'"
                             : ""),
         {.path = name, .offset = range.num_bytes});
   }
@@ -331,7 +314,7 @@ TarScan scan_tar(const InputFile& file, FileRange range, const std::string& name
 std::vector<TarMember> index_tar(const InputFile& file, FileRange range, const std::string& name,
                                  size_t num_beside) {
   if (range.num_bytes > 0) refuse_other_kinds(file, range, name);
-  if (range.num_bytes < kBlockBytes) cut_short(name, "it is shorter than one tar header", 0);
+  if (range.num_bytes < kTarBlock) cut_short(name, "it is shorter than one tar header", 0);
   TarScan scan = scan_tar(file, range, name, num_beside);
   require_end_mark(file, range, scan.end_of_members, name);
   return std::move(scan.members);

@@ -8,15 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include <ffkit/format/schema.h>
 #include <ffkit/sources/arrow_c.h>
 
 #include "base/make_error.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "converter/input/row_values.h"
 
 namespace ffkit {
 
@@ -34,6 +37,32 @@ inline std::string arrow_name(const ArrowSchema& schema) {
 inline int64_t arrow_fixed_size(std::string_view format) {
   const auto size = number_of_text<int64_t>(format.substr(format.find(':') + 1));
   return std::max<int64_t>(size.value_or(0), 0);
+}
+
+// Of the formats of single numbers; nothing for others.
+inline std::optional<DType> arrow_number_type(std::string_view format) {
+  struct Known {
+    std::string_view format;
+    DType dtype;
+  };
+  static constexpr Known kKnown[] = {
+      {"c", DType::i8},  {"C", DType::u8},  {"s", DType::i16}, {"S", DType::u16},
+      {"i", DType::i32}, {"I", DType::u32}, {"l", DType::i64}, {"L", DType::u64},
+      {"e", DType::f16}, {"f", DType::f32}, {"g", DType::f64},
+  };
+  const auto* const found = std::ranges::find(kKnown, format, &Known::format);
+  return found == std::end(kKnown) ? std::nullopt : std::optional(found->dtype);
+}
+
+// The whole number at `place`, of any width; array.offset is in `place`. Throws as whole_number().
+inline int64_t arrow_whole_number(const ArrowArray& array, std::string_view format, int64_t place) {
+  const DType dtype = arrow_number_type(format).value_or(DType::i64);
+  const size_t width = size_of(dtype);
+  uint64_t bits = 0;
+  std::memcpy(&bits,
+              static_cast<const std::byte*>(array.buffers[1]) + static_cast<size_t>(place) * width,
+              width);
+  return whole_number(dtype, bits);
 }
 
 // Bit `index` of a bitmap.

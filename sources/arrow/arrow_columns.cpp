@@ -86,18 +86,7 @@ std::vector<std::string> names_of_classes(const HfFeature* feature) {
 }
 
 std::optional<DType> number_type(std::string_view format) {
-  struct Known {
-    std::string_view format;
-    DType dtype;
-  };
-  static constexpr Known kKnown[] = {
-      {"c", DType::i8},  {"C", DType::u8},  {"s", DType::i16}, {"S", DType::u16},
-      {"i", DType::i32}, {"I", DType::u32}, {"l", DType::i64}, {"L", DType::u64},
-      {"e", DType::f16}, {"f", DType::f32}, {"g", DType::f64},
-  };
-  for (const Known& known : kKnown) {
-    if (format == known.format) return known.dtype;
-  }
+  if (const auto dtype = arrow_number_type(format)) return dtype;
   // Times are counted in numbers: days, and the time of a day, in 32 bits where they fit.
   if (format == "tdD" || format == "tts" || format == "ttm") return DType::i32;
   if (format.starts_with("td") || format.starts_with("tt") || format.starts_with("ts") ||
@@ -115,7 +104,7 @@ class ColumnFinder {
  public:
   ArrowColumns find(const ArrowSchema& root) {
     if (root.format == nullptr || !is_struct(root)) {
-      throw Error(ErrorCode::corrupt, "its schema has no columns");
+      throw Error(ErrorCode::corrupt, "the schema of the file has no columns");
     }
     const HfFeature features = features_of(root);
     for (int64_t i = 0; i < root.n_children; ++i) {

@@ -206,8 +206,8 @@ std::unique_ptr<ArrowFile> open_arrow_file(std::unique_ptr<ArrowInput> input, Ar
   }
   throw error_of(ErrorCode::unsupported,
                  "ffkit reads {} with the library Arrow, but {}; run 'tools/setup --no-torch "
-                 "--parquet' in the checkout of ffkit to get Arrow and to build the module, or "
-                 "convert in Python, where pyarrow reads them",
+                 "--parquet' in the checkout of ffkit to install Arrow and build this module, or "
+                 "convert in Python, where ffkit uses pyarrow",
                  to_string(format), module.problem);
 }
 

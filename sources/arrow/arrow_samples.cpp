@@ -166,8 +166,8 @@ uint64_t converted_bits(uint64_t bits, DType from, DType to) {
     fits = value >= -limit && value < limit;
   }
   if (!fits) {
-    throw error_of(ErrorCode::invalid_argument, "its type {} cannot hold {}", to_string(to),
-                   is_beyond_signed ? std::to_string(bits) : std::to_string(value));
+    throw error_of(ErrorCode::invalid_argument, "the type {} of this field cannot hold {}",
+                   to_string(to), is_beyond_signed ? std::to_string(bits) : std::to_string(value));
   }
   return is_beyond_signed ? bits : static_cast<uint64_t>(value);
 }
@@ -204,11 +204,11 @@ struct ArrowSamples::Impl {
       const ArrowSchema& column = *table.children[child];
       const std::string name = arrow_name(column);
       if (!names.insert(name).second) {
-        throw column_error(name, fmt::format("two columns are called '{}'", name));
+        throw column_error(name, fmt::format("the table has two columns with the name '{}'", name));
       }
       const int field = fields.index_of(name);
       if (field < 0) {
-        throw column_error(name, fmt::format("there is no field for the column '{}'", name));
+        throw column_error(name, fmt::format("the schema has no field for the column '{}'", name));
       }
       if (std::string_view(column.format) == "n") continue;  // nulls alone
       const auto shape = shapes.find(name);
@@ -307,15 +307,13 @@ struct ArrowSamples::Impl {
     }
     for (const TakenColumn& column : columns) {
       const Field& field = fields.fields[column.field];
-      try {
+      const auto set = [&] {
         RowValue value;
         read_arrow_value(column.from, column.from.place, batch, row, value, buffers,
                          ArrowBytes::in_place);
         if (!value.is_null) set_value(column, field, value, id, record, buffers);
-      } catch (const Error& error) {
-        if (is_out_of_memory(error)) throw;
-        throw error.with_message(fmt::format("field '{}': {}", field.name, error.message()));
-      }
+      };
+      in_column(field.name, set, "field");
     }
   }
 

@@ -158,32 +158,12 @@ std::span<const std::byte> numbers_of(ArrowLeaf leaf, DType dtype, const ItemRan
   return out;
 }
 
-// Which value of the dictionary stands at `index`, with the array's offset.
-int64_t dictionary_index(const std::string& format, const void* data, int64_t index) {
-  switch (format[0]) {
-    case 'c':
-      return static_cast<const int8_t*>(data)[index];
-    case 'C':
-      return static_cast<const uint8_t*>(data)[index];
-    case 's':
-      return static_cast<const int16_t*>(data)[index];
-    case 'S':
-      return static_cast<const uint16_t*>(data)[index];
-    case 'i':
-      return static_cast<const int32_t*>(data)[index];
-    case 'I':
-      return static_cast<const uint32_t*>(data)[index];
-    default:
-      return static_cast<const int64_t*>(data)[index];
-  }
-}
-
 std::span<const std::byte> bytes_at(const ArrowPlace& place, const ArrowArray& leaf,
                                     int64_t index) {
   const ArrowArray* array = &leaf;
   index += leaf.offset;
   if (!place.index_format.empty()) {
-    index = dictionary_index(place.index_format, leaf.buffers[1], index);
+    index = arrow_whole_number(leaf, place.index_format, index);
     array = leaf.dictionary;
     if (index < 0 || index >= array->length) {
       throw Error(ErrorCode::corrupt, "has a number beyond its dictionary");

@@ -9,7 +9,7 @@
 namespace ffkit {
 
 Error unreadable_arrow(ArrowFormat format, const char* why) {
-  return error_of(ErrorCode::corrupt, "cannot be read as {}: {}",
+  return error_of(ErrorCode::corrupt, "the file cannot be read as {}: {}",
                   format == ArrowFormat::parquet ? "a parquet file" : "an Arrow table",
                   why == nullptr ? "no reason is given" : printable(why));
 }
@@ -48,14 +48,15 @@ std::shared_ptr<const RowBatch> RowBatches::read_batch(OpenGroup& open, int64_t 
   const auto other_count = [&](const std::string& what) {
     return error_of(ErrorCode::corrupt, "{} {}; get the file again",
                     format == ArrowFormat::parquet ? fmt::format("row group {}", group)
-                                                   : std::string("its Arrow table"),
+                                                   : std::string("the Arrow table"),
                     what);
   };
   auto batch = std::make_shared<RowBatch>();
   batch->array = next_batch(format, *open.stream.get());
   batch->first_row = open.next_row;
   if (!batch->array) {
-    throw other_count(fmt::format("ends after {} of {} rows", open.next_row, num_rows));
+    throw other_count(
+        fmt::format("ends after {} rows, but must have {} rows", open.next_row, num_rows));
   }
   const int64_t next_row = open.next_row + batch->array->length;
   bool has_more = next_row > num_rows;
@@ -64,7 +65,7 @@ std::shared_ptr<const RowBatch> RowBatches::read_batch(OpenGroup& open, int64_t 
     has_more = more && more->length > 0;
   }
   if (has_more) {
-    throw other_count(fmt::format("has more than the expected {} rows", num_rows));
+    throw other_count(fmt::format("must have {} rows, but has more", num_rows));
   }
   open.next_row = next_row;
   return batch;

@@ -59,7 +59,8 @@ DType dtype_of_json(std::string_view text) {
   if (parser.parse(padded).get_array().get(types) != simdjson::SUCCESS || types.size() != 1 ||
       types.at(0).get_array().get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
       pair.at(1).get_string().get(descr) != simdjson::SUCCESS) {
-    throw error_of(ErrorCode::unsupported, "its NumPy type '{}' is not a type of single numbers",
+    throw error_of(ErrorCode::unsupported,
+                   "the NumPy type '{}' of the field is not a type of single numbers",
                    printable(text.substr(0, 100)));
   }
   return dtype_of_numpy(descr);
@@ -70,7 +71,8 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   for (size_t i = 0; i < kMostDimensions; ++i) {
     const auto size = load_le<uint64_t>(arguments.data() + i * sizeof(uint64_t));
     if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      throw error_of(ErrorCode::corrupt, "one axis of its shape is {}, which is too large", size);
+      throw error_of(ErrorCode::corrupt, "an axis of its shape has the size {}, which is too large",
+                     size);
     }
     field.shape.push_back(static_cast<int64_t>(size));
   }
@@ -80,7 +82,8 @@ void read_array_arguments(std::span<const std::byte> arguments, BetonField& fiel
   const auto length = load_le<uint64_t>(rest.data());
   const std::span<const std::byte> text = rest.subspan(sizeof(uint64_t));
   if (length > text.size()) {
-    throw error_of(ErrorCode::corrupt, "the description of its type has {} bytes, but only {} fit",
+    throw error_of(ErrorCode::corrupt,
+                   "the description of its type has {} bytes, but at most {} bytes are possible",
                    length, text.size());
   }
   field.dtype = dtype_of_json({reinterpret_cast<const char*>(text.data()), length});
@@ -96,7 +99,7 @@ uint64_t array_bytes(const BetonField& field, uint64_t most) {
     }
   }
   if (num_bytes > most) {
-    throw Error(ErrorCode::corrupt, "its arrays are larger than the file");
+    throw Error(ErrorCode::corrupt, "the arrays of the field are larger than the file");
   }
   return num_bytes;
 }
@@ -106,16 +109,16 @@ Error no_beton_error(const fs::path& path, std::span<const std::byte> head, bool
                      uint16_t version) {
   const ContentKind kind = content_kind(head);
   if (kind != ContentKind::unknown) {
-    return source_error(path, ErrorCode::unsupported, "is {}, not a beton file of FFCV",
+    return source_error(path, ErrorCode::unsupported, "the file is {}, not a beton file of FFCV",
                         content_name(kind));
   }
   if (is_other_version) {
     return source_error(path, ErrorCode::unsupported,
-                        "is a beton file of version {}, but ffkit reads version {}; write it "
-                        "again with FFCV 1.0",
+                        "the file is a beton file of version {}, but ffkit reads version {}; write "
+                        "the file again with FFCV 1.0",
                         version, kBetonVersion);
   }
-  return source_error(path, ErrorCode::unsupported, "is not a beton file of FFCV");
+  return source_error(path, ErrorCode::unsupported, "the file is not a beton file of FFCV");
 }
 
 }  // namespace
@@ -139,24 +142,29 @@ BetonFile::BetonFile(const fs::path& path, int64_t num_bytes, const ReadBytes& r
   const auto num_samples = load_le<uint64_t>(head.data() + 8);
   const auto allocations = load_le<uint64_t>(head.data() + 16);
   if (allocations == 0) {
-    throw source_error(path, ErrorCode::corrupt,
-                       "is incomplete: it has no table of allocations; write it again");
+    throw source_error(
+        path, ErrorCode::corrupt,
+        "the file is incomplete: it has no table of allocations; write the file again");
   }
   if (allocations > static_cast<uint64_t>(num_bytes)) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations is at byte {}, but the file has {} "
-                       "bytes; get the file again",
+                       "the file is cut short: its table of allocations begins at byte {}, but the "
+                       "file has only {} bytes; get the file again",
                        allocations, num_bytes);
   }
   const size_t rows_at = kBetonHeaderBytes + num_fields * kBetonFieldBytes;
   if (rows_at > allocations) {
-    throw source_error(path, ErrorCode::corrupt,
-                       "is damaged: its {} fields do not fit into the file", num_fields);
+    throw source_error(
+        path, ErrorCode::corrupt,
+        "the file is damaged: its header says {} fields, but they do not fit into the file",
+        num_fields);
   }
   read_fields(path, num_fields, read);
   if (num_samples > (allocations - rows_at) / row_bytes_) {
-    throw source_error(path, ErrorCode::corrupt,
-                       "is damaged: the rows of {} samples do not fit into the file", num_samples);
+    throw source_error(
+        path, ErrorCode::corrupt,
+        "the file is damaged: its header says {} samples, but their rows do not fit into the file",
+        num_samples);
   }
   num_samples_ = static_cast<int64_t>(num_samples);
   rows_.resize(num_samples * row_bytes_);
@@ -177,8 +185,8 @@ void BetonFile::read_fields(const fs::path& path, size_t num_fields, const ReadB
     const auto type = static_cast<uint8_t>(bytes[0]);
     if (type > static_cast<uint8_t>(BetonType::tensor)) {
       throw source_error(path, ErrorCode::unsupported,
-                         "field '{}' has the type {}, which FFCV does not define and only its "
-                         "writer knows; write the file without this field",
+                         "field '{}' has the type {}, which FFCV does not define; write the file "
+                         "without this field",
                          printable(field.name), type);
     }
     // FFCV's numbers: float, int, RGB image, bytes, array, JSON, tensor.
@@ -208,8 +216,8 @@ void BetonFile::read_allocations(const fs::path& path, uint64_t place, const Rea
   const uint64_t num_bytes = static_cast<uint64_t>(num_bytes_) - place;
   if (num_bytes % kBetonAllocationBytes != 0) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is cut short: its table of allocations ends in the middle of an entry; get "
-                       "the file again");
+                       "the file is cut short: its table of allocations ends in the middle of an "
+                       "entry; get the file again");
   }
   constexpr uint64_t kTableBlockBytes = kBetonAllocationBytes << 16;
   std::vector<std::byte> block;
@@ -229,9 +237,10 @@ FileRange BetonFile::range(uint64_t place, uint64_t num_bytes) const {
   const auto end = static_cast<uint64_t>(num_bytes_);
   if (num_bytes == 0) return {};  // FFCV's place of no bytes may be any.
   if (place > end || num_bytes > end - place) {
-    throw error_of(ErrorCode::corrupt,
-                   "its {} bytes are at byte {}, but the file has {} bytes; get it again",
-                   num_bytes, place, num_bytes_);
+    throw error_of(
+        ErrorCode::corrupt,
+        "the value has {} bytes from byte {} on, but the file has {} bytes; get the file again",
+        num_bytes, place, num_bytes_);
   }
   return {static_cast<int64_t>(place), static_cast<int64_t>(num_bytes)};
 }
@@ -241,7 +250,8 @@ uint64_t BetonFile::allocated(uint64_t place) const {
   const auto next = std::ranges::upper_bound(allocations_, place, {}, &Allocation::place);
   if (next == allocations_.begin() || std::prev(next)->place != place) {
     throw error_of(ErrorCode::corrupt,
-                   "its bytes are at byte {}, but nothing is allocated there; get the file again",
+                   "the value begins at byte {}, but the table of allocations has no entry for "
+                   "this byte; get the file again",
                    place);
   }
   return std::prev(next)->num_bytes;
@@ -273,14 +283,15 @@ BetonValue BetonFile::value(int64_t sample, size_t field) const {
   value.height = load_le<uint16_t>(at + 3);
   if (mode > 1 || value.width == 0 || value.height == 0) {
     throw error_of(ErrorCode::corrupt,
-                   "is a picture of {} x {} pixels in the mode {}; FFCV cannot write this sample",
+                   "the value is a picture of {} x {} pixels in the mode {}, but FFCV cannot write "
+                   "such a picture; get the file again",
                    value.width, value.height, mode);
   }
   value.is_raw = mode == 1;
   value.data = range(place, allocated(place));
   const int64_t raw_bytes = int64_t{3} * value.width * value.height;
   if (value.is_raw && value.data.num_bytes != raw_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes, but {} x {} pixels need {}",
+    throw error_of(ErrorCode::corrupt, "the picture has {} bytes, but {} x {} pixels need {} bytes",
                    value.data.num_bytes, value.width, value.height, raw_bytes);
   }
   return value;

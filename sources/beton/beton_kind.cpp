@@ -64,8 +64,8 @@ class BetonRows final : public FileRows {
         num_bytes += value.data.num_bytes;
         if (num_bytes > this->options().max_sample_bytes) {
           throw error_of(ErrorCode::unsupported,
-                         "has more than the {} bytes that a sample may have; remove it, or raise "
-                         "the limit with {}",
+                         "the sample has more than {} bytes, which is the limit; remove the "
+                         "sample, or raise the limit with {}",
                          this->options().max_sample_bytes, option_name("max_sample_bytes"));
         }
         set_value(split, place.file, fields[i], value, values[i], buffers);
@@ -95,40 +95,30 @@ class BetonRows final : public FileRows {
     for (size_t split = 0; split < files_.size(); ++split) {
       for (size_t i = 0; i < files_[split].size(); ++i) {
         if (files_[split][i].fields() == first.fields()) continue;
-        throw source_error(files(split).paths()[i], ErrorCode::unsupported,
-                           "has other fields than {}; convert the files one by one",
-                           files(0).paths()[0].string());
+        throw source_error(
+            files(split).paths()[i], ErrorCode::unsupported,
+            "the file does not have the same fields as {}; convert the files separately",
+            files(0).paths()[0].string());
       }
     }
   }
 
   void add_columns() {
+    struct Column {
+      FieldType type;
+      DType dtype = DType::u8;
+    };
+    constexpr Column kColumns[] = {{FieldType::scalar, DType::f64},  // in BetonType's order
+                                   {FieldType::scalar, DType::i64},
+                                   {FieldType::image},
+                                   {FieldType::bytes},
+                                   {FieldType::tensor},
+                                   {FieldType::string},
+                                   {FieldType::tensor}};
     for (const BetonField& field : files_[0][0].fields()) {
-      Field column{.name = unused_name(utf8_of(field.name))};
-      switch (field.type) {
-        case BetonType::real:
-          column.type = FieldType::scalar;
-          column.dtype = DType::f64;
-          break;
-        case BetonType::integer:
-          column.type = FieldType::scalar;
-          column.dtype = DType::i64;
-          break;
-        case BetonType::image:
-          column.type = FieldType::image;
-          break;
-        case BetonType::bytes:
-          break;
-        case BetonType::json:
-          column.type = FieldType::string;
-          break;
-        case BetonType::array:
-        case BetonType::tensor:
-          column.type = FieldType::tensor;
-          column.dtype = field.dtype;
-          break;
-      }
-      columns_.push_back({.field = std::move(column)});
+      const auto [type, dtype] = kColumns[static_cast<size_t>(field.type)];
+      columns_.push_back({.field = {unused_name(utf8_of(field.name)), type,
+                                    type == FieldType::tensor ? field.dtype : dtype}});
     }
   }
 
@@ -238,7 +228,7 @@ std::unique_ptr<Source> open_beton(const fs::path& path, const RowOptions& optio
 
 SourceKind beton_kind() {
   return {.name = "beton",
-          .description = "FFCV: a .beton or .ffcv file, or a folder of them",
+          .description = "FFCV: a .beton or .ffcv file, or a folder of such files",
           .example = "/data/imagenet.beton /fast/imagenet",
           .options = make_source_options<KindOptions<RowOptions, open_beton>>,
           .pictures = PictureUse::store,

@@ -188,9 +188,10 @@ class AnnotatedPictures : public ListedPictures {
     if (splits_.empty()) {
       categories_ = std::move(categories);
     } else if (categories != categories_) {
-      throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                         "has other categories than '{}'; convert them separately, with {}",
-                         splits_.front().from.annotations.string(), option_name("annotations"));
+      throw source_error(
+          split.from.annotations, ErrorCode::invalid_argument,
+          "this file has other categories than '{}'; convert the two files separately, with {}",
+          splits_.front().from.annotations.string(), option_name("annotations"));
     }
     require_same_ids(file, split.from.annotations);
     if (set_.masks.semantic && !set_.has_mask_files) {
@@ -395,12 +396,12 @@ class AnnotatedPictures : public ListedPictures {
     if (own == PixelSize{}) return;  // a broken picture that is kept: no masks
     if (has_size(picture) &&
         own != PixelSize{static_cast<int>(picture.width), static_cast<int>(picture.height)}) {
-      throw error_at(
-          from.from.images / picture.file_name, ErrorCode::invalid_argument,
-          "is {} x {} pixels, but {} x {} according to its annotations, so its masks do not fit",
-          own.width, own.height, picture.width, picture.height)
+      throw error_at(from.from.images / picture.file_name, ErrorCode::invalid_argument,
+                     "the picture has {} x {} pixels, but its annotations say {} x {} pixels, so "
+                     "its masks do not fit",
+                     own.width, own.height, picture.width, picture.height)
           .with_remedy(
-              "correct the size, or leave out such pictures with " +
+              "correct the size in the annotations, or leave out such pictures with " +
               option_set("bad_samples", "skip") + ". If EXIF data rotate the pictures, use " +
               option_set("exif", storer_.storage().exif == ExifUse::apply ? "ignore" : "apply"));
     }
@@ -473,9 +474,10 @@ class AnnotatedPictures : public ListedPictures {
 
 void report_other_size(int64_t width, int64_t height, PixelSize own, SampleBuffers& buffers) {
   if (width < 0 || height < 0 || (own.width == width && own.height == height)) return;
-  buffers.report({fmt::format("is {} x {} pixels, but {} x {} according to its annotations",
-                              own.width, own.height, width, height),
-                  "kept as it is; its boxes may not fit"});
+  buffers.report(
+      {fmt::format("the picture has {} x {} pixels, but its annotations say {} x {} pixels",
+                   own.width, own.height, width, height),
+       "kept as it is, so its boxes may not fit"});
 }
 
 std::unique_ptr<Source> make_annotated_source(AnnotatedSet set) {

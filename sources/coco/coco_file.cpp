@@ -123,12 +123,12 @@ class CocoReader {
     read_json_tables(input_, tables, file_.notes);
     if (file_.pictures.empty()) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "has no 'images'; give a COCO file of instances or keypoints");
+                         "the file has no 'images'; give a COCO file of instances or keypoints");
     }
     if (file_.annotations.size() == 0 && !file_.left_out.empty() && !file_.has_categories) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "has no box in any of its {} annotations, and no 'categories'; give a "
-                         "COCO file of instances or keypoints",
+                         "the file has {} annotations, but no annotation has a box, and there are "
+                         "no 'categories'; give a COCO file of instances or keypoints",
                          file_.left_out.size());
     }
     sort_annotations();
@@ -161,7 +161,9 @@ class CocoReader {
   void add_picture(const dom::object& object) {
     CocoPicture picture{.id = file_.picture_ids.take(object, "id")};
     if (!picture_of_.emplace(picture.id, file_.pictures.size()).second) {
-      invalid("appears twice; remove one of the two (pycocotools would use the last)");
+      invalid(
+          "appears twice, and pycocotools would use only the second entry; remove one of the two "
+          "entries");
     }
     dom::element name;
     dom::element url;
@@ -170,7 +172,8 @@ class CocoReader {
     picture.file_name = picture.is_of_url ? end_of_url(coco_text(object, "coco_url"))
                                           : coco_text(object, "file_name");
     if (picture.is_of_url && (picture.file_name.empty() || picture.file_name.ends_with('/'))) {
-      invalid("has no 'file_name', and its 'coco_url' does not end with a file name");
+      invalid(
+          "has no 'file_name', and the 'coco_url' of the picture does not end with a file name");
     }
     picture.width = coco_side(object, "width");
     picture.height = coco_side(object, "height");
@@ -189,7 +192,9 @@ class CocoReader {
                file_.category_ids.json(id), name);
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
-      invalid("appears twice; remove one of the two (pycocotools would use the last)");
+      invalid(
+          "appears twice, and pycocotools would use only the second entry; remove one of the two "
+          "entries");
     }
   }
 
@@ -200,16 +205,18 @@ class CocoReader {
     dom::array array;
     if (!find_member(object, "segments_info", segments) ||
         segments.get_array().get(array) != simdjson::SUCCESS) {
-      invalid("has no list 'segments_info'; give a panoptic file");
+      invalid("has no list 'segments_info', so this is not a panoptic file; give a panoptic file");
     }
     if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
-      invalid(fmt::format("is the second annotation of picture {}; remove one of the two",
+      invalid(fmt::format("is a second annotation of picture {}; remove one of the two annotations",
                           file_.picture_ids.json(picture)));
     }
     for (const dom::element segment : array) {
       dom::object info;
       if (segment.get_object().get(info) != simdjson::SUCCESS) {
-        invalid(fmt::format("'segments_info': {} is not an object", json_excerpt(segment)));
+        invalid(
+            fmt::format("has the element {} in 'segments_info', but each element must be an object",
+                        json_excerpt(segment)));
       }
       add_annotation(info, picture, range);
     }
@@ -221,15 +228,16 @@ class CocoReader {
       const auto found = picture_of_.find(picture);
       if (found == picture_of_.end()) {
         throw source_error(path_, ErrorCode::invalid_argument,
-                           "'{}' belongs to picture {}, which is not in 'images'; remove it", name,
-                           file_.picture_ids.json(picture));
+                           "the file '{}' belongs to picture {}, but 'images' does not contain "
+                           "this picture; remove the annotation of this picture",
+                           name, file_.picture_ids.json(picture));
       }
       file_.panoptic_names[found->second] = std::move(name);
     }
     if (file_.annotation_ids.is_text()) {
       throw source_error(path_, ErrorCode::invalid_argument,
-                         "the ids of its segments are texts, but the PNGs have numbers; get the "
-                         "file again");
+                         "the ids of the segments are texts, but the PNGs contain numbers; "
+                         "download the file again");
     }
     std::vector<int64_t> ids;
     for (size_t i = 0; i < file_.pictures.size(); ++i) {
@@ -259,7 +267,8 @@ class CocoReader {
     if (leave_out(fault_of(object, box))) return;
     const bool has_category = find_member(object, "category_id", value);
     if (all.size() > 0 && has_category == all.category_id.empty()) {
-      invalid(fmt::format("has {} 'category_id', unlike earlier ones", has_category ? "a" : "no"));
+      invalid(fmt::format("has {} 'category_id', but earlier annotations have {}",
+                          has_category ? "a" : "no", has_category ? "none" : "one"));
     }
     if (has_category) {
       all.category_id.push_back(file_.category_ids.take(object, "category_id"));
@@ -356,8 +365,8 @@ class CocoReader {
     const auto twice = std::ranges::adjacent_find(by_id, {}, [&](size_t i) { return all.id[i]; });
     if (twice == by_id.end()) return;
     throw source_error(path_, ErrorCode::invalid_argument,
-                       "two annotations have the id {} (pycocotools would use the last one for "
-                       "both); give each annotation its own id",
+                       "two annotations have the id {}, and pycocotools would use only the second "
+                       "annotation; give each annotation its own id",
                        file_.annotation_ids.json(all.id[*twice]));
   }
 
@@ -404,9 +413,11 @@ int64_t CocoIds::take(const simdjson::dom::object& object, std::string_view key)
       refuse_id(key, error.what());
     }
     if (is_text()) {
-      refuse_id(key, fmt::format("{} is a number, but earlier ids are texts such as {}; write "
-                                 "all as one type, because Python treats them as different",
-                                 number, json(0)));
+      refuse_id(key,
+                fmt::format(
+                    "{} is a number, but earlier ids are texts such as {}, and Python does not "
+                    "treat such ids as equal; write all ids as numbers, or write all ids as texts",
+                    number, json(0)));
     }
     has_numbers_ = true;
     return number;

@@ -23,21 +23,24 @@ class CocoKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
     table.add("annotations", options_.annotations,
-              "Annotation file of one split, instead of SRC/annotations/instances_*.json; needs " +
+              "Annotation file of one split. Without this option, ffconvert reads "
+              "SRC/annotations/instances_*.json. Needs " +
                   option_name("images"));
     table.add("images", options_.images,
-              "Folder with the pictures of " + option_name("annotations"));
-    table.add("keypoints", options_.keypoints, "Reads person_keypoints_*.json");
+              "Folder with the pictures of the file in " + option_name("annotations"));
+    table.add("keypoints", options_.keypoints,
+              "Reads the key points of persons in person_keypoints_*.json");
     masks_.describe(table);
     table.add("panoptic", options_.panoptic,
-              "Reads the panoptic_*.json in this folder, and their PNGs in panoptic_*/ as a field; "
-              "with " +
-                  option_name("annotations") + ": the folder of the PNGs");
-    table.add("allow-missing", options_.allow_missing, "Leaves out pictures whose file is missing");
+              "Folder with files panoptic_*.json, and with their PNGs in folders panoptic_*/. The "
+              "PNGs become a field. With " +
+                  option_name("annotations") + ", give only the folder of the PNGs");
+    table.add("allow-missing", options_.allow_missing,
+              "Leaves out a picture if its file is missing");
     table
         .add("persons", persons_.set,
-             "One record for each person, with its root joint, from this set in the form published "
-             "for RootNet")
+             "Makes one record for each person, with the root joint of the person. SRC is this "
+             "data set in the form that was published for RootNet")
         .set_choices(person_set_names());
     ffkit::describe(persons_, table);
   }
@@ -66,7 +69,7 @@ class CocoKind final : public SourceOptions {
     if (options_.annotations.empty() != options_.images.empty()) {
       throw argument_error("annotations", option_name("annotations") + " and " +
                                               option_name("images") +
-                                              " belong together; give both");
+                                              " must be given together; give both options");
     }
   }
 
@@ -99,27 +102,23 @@ class CocoKind final : public SourceOptions {
 
 AnnotatedSplit read_split(CocoListing from, const CocoOptions& options,
                           std::vector<std::string>& notes) {
-  auto annotations = std::make_unique<InputFile>(from.annotations);
-  SourceInput input = input_of(from.annotations.filename().string(), *annotations);
   const bool is_panoptic = !from.panoptic.empty();
-  CocoFile file = read_coco_file(*annotations, is_panoptic);
-  notes.insert(notes.end(), file.notes.begin(), file.notes.end());
-  require_safe_names(file, from.annotations);
-  std::vector<FileStamp> stamps = look_at_pictures(from.images, file.pictures);
+  AnnotatedSplit split{.from = std::move(from)};
+  const CocoListing& places = split.from;
+  split.annotations = std::make_unique<InputFile>(places.annotations);
+  split.inputs = {input_of(places.annotations.filename().string(), *split.annotations)};
+  split.file = read_coco_file(*split.annotations, is_panoptic);
+  notes.insert(notes.end(), split.file.notes.begin(), split.file.notes.end());
+  require_safe_names(split.file, places.annotations);
+  split.stamps = look_at_pictures(places.images, split.file.pictures);
   std::vector<FileStamp> panoptic;
-  if (is_panoptic) panoptic = look_at_files(from.panoptic, file.panoptic_names);
-  std::vector<size_t> taken =
-      pictures_that_are_there(from, file, stamps, panoptic, options.allow_missing, notes);
-  std::vector<std::vector<FileBeside>> beside(panoptic.size());
+  if (is_panoptic) panoptic = look_at_files(places.panoptic, split.file.panoptic_names);
+  split.taken = pictures_that_are_there(places, split.file, split.stamps, panoptic,
+                                        options.allow_missing, notes);
+  split.beside.resize(panoptic.size());
   for (size_t i = 0; i < panoptic.size(); ++i) {
-    beside[i] = {{from.panoptic / file.panoptic_names[i], panoptic[i]}};
+    split.beside[i] = {{places.panoptic / split.file.panoptic_names[i], panoptic[i]}};
   }
-  AnnotatedSplit split{.from = std::move(from), .file = std::move(file)};
-  split.inputs = {std::move(input)};
-  split.annotations = std::move(annotations);
-  split.stamps = std::move(stamps);
-  split.beside = std::move(beside);
-  split.taken = std::move(taken);
   return split;
 }
 
@@ -129,34 +128,45 @@ void describe(PersonsOptions& options, OptionTable& table) {
   table.group(kPersonsGroup);
   table
       .add("detections", options.detections,
-           "Uses the boxes of this JSON file, [{image_id, bbox, score}], for a test")
+           "JSON file of the form [{image_id, bbox, score}]. For a test, ffconvert uses the boxes "
+           "in this file instead of the annotated boxes")
       .set_stored(false);
   table
       .add("min-distance", options.min_distance,
-           "Leaves out persons nearer than this to another person, in mm, except the person "
-           "nearest to the camera; 0: none")
+           "Leaves out a person if the distance to another person is less than this number of mm. "
+           "The person nearest to the camera is kept. 0 leaves out no person")
       .set_range(0, 1'000'000)
       .set_unset(-1, "500 for muco, 0 for others");
   table
       .add("min-depth", options.min_depth,
-           "Leaves out persons whose root is nearer to the camera than this, in mm")
+           "Leaves out a person if the root of the person is nearer to the camera than this number "
+           "of mm")
       .set_range(0, 1'000'000)
       .set_unset(-1, "1500 for muco, 0 for others");
   table
       .add("max-depth", options.max_depth,
-           "Leaves out persons whose root is further away than this, in mm; 0: none")
+           "Leaves out a person if the root of the person is further from the camera than this "
+           "number of mm. 0 leaves out no person")
       .set_range(0, 1'000'000)
       .set_unset(-1, "7500 for muco, none for others");
-  table.add("box-percent", options.box_percent, "Size of the crop, in percent of the square box")
+  table
+      .add("box-percent", options.box_percent,
+           "Size of the crop, in percent of the size of the square box around the person")
       .set_range(1, 1000);
   table
       .add("min-box", options.min_box,
-           "Leaves out boxes if one side has fewer pixels than this in the picture")
+           "Leaves out a box if one side of the box has fewer pixels in the picture than this "
+           "number")
       .set_range(0, 65'500);
   table.group(kHuman36mGroup);
-  table.add("protocol", options.protocol, "1: trains also on subject 9, tests only on subject 11")
+  table
+      .add("protocol", options.protocol,
+           "Protocol of Human3.6M. Protocol 1 also trains on subject 9, and tests only on subject "
+           "11. Protocol 2 tests on subjects 9 and 11")
       .set_range(1, 2);
-  table.add("frame-step", options.frame_step, "Takes every n-th frame")
+  table
+      .add("frame-step", options.frame_step,
+           "Converts only every n-th frame, with this number as n")
       .set_range(1, 1'000'000)
       .set_unset(-1, "5 to train, 64 to test");
 }

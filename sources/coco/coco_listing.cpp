@@ -5,6 +5,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "archives/parallel_io.h"
+#include "converter/input/input_file.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -64,7 +65,7 @@ CocoListing given_files(const fs::path& path, const CocoOptions& options,
   if (options.annotations.empty() || options.images.empty()) {
     throw source_error(path, ErrorCode::invalid_argument,
                        option_name("annotations") + " and " + option_name("images") +
-                           " belong together; give both");
+                           " must be given together; give both options");
   }
   std::string split = options.annotations.stem().string();
   for (const std::string prefix : {kInstances, kKeypoints, kPanoptic}) {
@@ -93,11 +94,10 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
   std::string prefix = is_panoptic ? kPanoptic : options.keypoints ? kKeypoints : kInstances;
   std::vector<std::string> splits = splits_of_annotations(folder, prefix);
   if (splits.empty() && is_panoptic) {
-    throw source_error(
-        folder, ErrorCode::not_found,
-        "holds no panoptic_<split>.json; give the folder that holds it, or name the file "
-        "with {}",
-        option_name("annotations"));
+    throw source_error(folder, ErrorCode::not_found,
+                       "the folder has no file panoptic_<split>.json; give the folder with this "
+                       "file, or name the file with {}",
+                       option_name("annotations"));
   }
   if (splits.empty() && !options.keypoints) {
     prefix = kKeypoints;
@@ -118,7 +118,8 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
     }
     if (images.empty()) {
       add_note(notes, annotations.string(),
-               "there is no folder '{}' or 'images/{}' with its pictures; the split is left out",
+               "there is no folder '{}' or 'images/{}' with the pictures of this file; ffkit "
+               "leaves this split out",
                split, split);
       continue;
     }
@@ -126,10 +127,10 @@ std::vector<CocoListing> listings_of_annotations(const fs::path& path, const Coc
                         is_panoptic ? panoptic_folder(folder / (prefix + split)) : fs::path()});
   }
   if (listings.empty() && !splits.empty()) {
-    throw source_error(
-        path, ErrorCode::not_found,
-        "there are annotations of '{0}', but no folder '{0}' or 'images/{0}' with the pictures",
-        splits.front());
+    throw source_error(path, ErrorCode::not_found,
+                       "there are annotations of the split '{0}', but there is no folder '{0}' or "
+                       "'images/{0}' with the pictures; add this folder",
+                       splits.front());
   }
   return listings;
 }
@@ -181,7 +182,8 @@ void require_different_splits(const std::vector<CocoListing>& listings) {
                                         listings.end(), listings[i].split, &CocoListing::split);
     if (same == listings.end()) continue;
     throw source_error(same->annotations, ErrorCode::invalid_argument,
-                       "belongs to the split '{}', like '{}'; convert them separately, with {}",
+                       "this file belongs to the split '{}', and so does '{}'; convert the two "
+                       "files separately, with {}",
                        same->split, listings[i].annotations.string(), option_name("annotations"));
   }
 }
@@ -197,9 +199,7 @@ bool is_inside(const std::string& file_name) {
 
 std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& options,
                                    std::vector<std::string>& notes) {
-  if (!is_folder_at(path)) {
-    throw source_error(path, ErrorCode::not_found, "there is no such folder");
-  }
+  require_source_folder(path);
   if (!options.annotations.empty() || !options.images.empty())
     return {given_files(path, options, notes)};
   std::vector<CocoListing> listings = listings_of_annotations(path, options, notes);
@@ -209,34 +209,41 @@ std::vector<CocoListing> list_coco(const fs::path& path, const CocoOptions& opti
     listings = listings_beside_pictures(path, beside, notes);
     for (const fs::path& folder : bare) {
       refuse_dangling_link(folder);
-      add_note(notes, folder.string(), "has no {}, so it is left out", kBesidePictures);
+      add_note(notes, folder.string(), "the folder has no {}, so ffkit leaves this folder out",
+               kBesidePictures);
     }
   } else if (!beside.empty()) {
-    add_note(notes, beside.front().string(), "is not read, because {} exists",
+    add_note(notes, beside.front().string(), "ffkit does not read this file, because {} exists",
              listings.front().annotations.string());
   }
   if (listings.empty()) {
-    throw source_error(
-        path, ErrorCode::not_found,
-        "holds neither annotations/{}<split>.json nor <split>/{}; name the files with {} and {}",
-        options.keypoints ? kKeypoints : kInstances, kBesidePictures, option_name("annotations"),
-        option_name("images"));
+    throw source_error(path, ErrorCode::not_found,
+                       "the folder contains neither annotations/{}<split>.json nor <split>/{}; "
+                       "name the files with {} and {}",
+                       options.keypoints ? kKeypoints : kInstances, kBesidePictures,
+                       option_name("annotations"), option_name("images"));
   }
   require_different_splits(listings);
   return listings;
 }
 
+void require_safe_name(int64_t picture_id, const std::string& file_name,
+                       const fs::path& annotations) {
+  if (is_inside(file_name)) return;
+  throw source_error(annotations, ErrorCode::unsupported,
+                     "the picture with the id {} has the file name '{}', which is a path outside "
+                     "the folder of pictures",
+                     picture_id, file_name);
+}
+
 void require_safe_names(const CocoFile& file, const fs::path& annotations) {
   for (const CocoPicture& picture : file.pictures) {
-    if (is_inside(picture.file_name)) continue;
-    throw source_error(annotations, ErrorCode::unsupported,
-                       "picture {} has file '{}', which is not inside the folder of pictures",
-                       picture.id, picture.file_name);
+    require_safe_name(picture.id, picture.file_name, annotations);
   }
   for (const std::string& name : file.panoptic_names) {
     if (name.empty() || is_inside(name)) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "the panoptic PNG '{}' is not inside the folder of the PNGs", name);
+                       "the panoptic PNG '{}' has a path outside the folder of the PNGs", name);
   }
 }
 
@@ -277,15 +284,16 @@ void say_missing(const fs::path& folder, const std::vector<std::string>& missing
                  std::vector<std::string>& notes) {
   if (missing.empty()) return;
   const std::string what =
-      fmt::format("{} of the {} {} of '{}' are missing: {}{}", missing.size(), num_all, noun,
-                  places.annotations.string(),
+      fmt::format("{} of the {} {} that '{}' lists are missing: {}{}", missing.size(), num_all,
+                  noun, places.annotations.string(),
                   fmt::join(std::span(missing).first(std::min<size_t>(missing.size(), 3)), ", "),
                   missing.size() > 3 ? ", ..." : "");
   if (!is_note) {
-    throw source_error(folder, ErrorCode::not_found,
-                       what + "; add them, or leave them out with " + option_on("allow_missing"));
+    throw source_error(
+        folder, ErrorCode::not_found,
+        what + "; add the missing files, or leave them out with " + option_on("allow_missing"));
   }
-  add_note(notes, folder.string(), "{}; they are left out", what);
+  add_note(notes, folder.string(), "{}; ffkit leaves these files out", what);
 }
 
 std::vector<size_t> pictures_that_are_there(const CocoListing& places, const CocoFile& file,

@@ -28,7 +28,10 @@ std::vector<CocoListing> list_coco(const std::filesystem::path& path, const Coco
 
 // The files that a COCO file names: its pictures, and panoptic PNGs.
 
-// Throws Error(unsupported) for names of files that are not inside their folder.
+// Throws Error(unsupported) for names of files that are not inside their folder: of a picture, and
+// of all of a file.
+void require_safe_name(int64_t picture_id, const std::string& file_name,
+                       const std::filesystem::path& annotations);
 void require_safe_names(const CocoFile& file, const std::filesystem::path& annotations);
 
 // One a picture; -1 bytes: there is no such file. Names of pictures that are known by their URL

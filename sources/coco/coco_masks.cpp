@@ -101,16 +101,16 @@ std::vector<PixelRun> runs_of_lengths(std::span<const int64_t> lengths, PixelSiz
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0 || lengths[i] > num_pixels(size) - at) {
       throw error_of(ErrorCode::invalid_argument,
-                     "its runs do not fit the {} x {} pixels of its picture", size.width,
-                     size.height);
+                     "the runs of its mask do not fit the {} x {} pixels of its picture",
+                     size.width, size.height);
     }
     if (i % 2 == 1 && lengths[i] > 0) runs.push_back({at, at + lengths[i]});
     at += lengths[i];
   }
   if (at != num_pixels(size)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "its runs have {} pixels, but its picture has {} x {}", at, size.width,
-                   size.height);
+                   "the runs of its mask have {} pixels, but its picture has {} x {} pixels", at,
+                   size.width, size.height);
   }
   return runs;
 }
@@ -118,17 +118,18 @@ std::vector<PixelRun> runs_of_lengths(std::span<const int64_t> lengths, PixelSiz
 std::vector<PixelRun> runs_of_object(const simdjson::dom::object& object, PixelSize size) {
   simdjson::dom::element value;
   if (!find_member(object, "size", value)) {
-    throw Error(ErrorCode::invalid_argument, "its runs have no 'size'");
+    throw Error(ErrorCode::invalid_argument, "the runs of its mask have no 'size'");
   }
   std::vector<int64_t> sides;
   append_numbers(value, std::vector<int64_t>{2}, sides);
   if (sides[0] != size.height || sides[1] != size.width) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "its runs are for {} x {} pixels, but its picture has {} x {}", sides[1],
-                   sides[0], size.width, size.height);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the runs of its mask are for {} x {} pixels, but its picture has {} x {} pixels", sides[1],
+        sides[0], size.width, size.height);
   }
   if (!find_member(object, "counts", value)) {
-    throw Error(ErrorCode::invalid_argument, "its runs have no 'counts'");
+    throw Error(ErrorCode::invalid_argument, "the runs of its mask have no 'counts'");
   }
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) {
@@ -137,8 +138,7 @@ std::vector<PixelRun> runs_of_object(const simdjson::dom::object& object, PixelS
   simdjson::dom::array array;
   if (value.get_array().get(array) != simdjson::SUCCESS) {
     throw error_of(ErrorCode::invalid_argument,
-                   "its 'counts' are {}, expected a text or a list of numbers",
-                   json_excerpt(value));
+                   "its 'counts' is {}; expected a text or a list of numbers", json_excerpt(value));
   }
   std::vector<int64_t> lengths;
   for (const simdjson::dom::element length : array) lengths.push_back(json_whole_number(length));
@@ -155,7 +155,7 @@ std::vector<PixelRun> runs_of_outline(std::span<const double> xy, PixelSize size
                                       int64_t& steps_left) {
   if (xy.size() < 6 || xy.size() % 2 != 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a polygon has {} numbers; expected x and y of at least three points",
+                   "a polygon has {} numbers; expected x and y for each of at least 3 points",
                    xy.size());
   }
   std::vector<int> fifths;
@@ -163,7 +163,8 @@ std::vector<PixelRun> runs_of_outline(std::span<const double> xy, PixelSize size
   for (const double number : xy) {
     if (!(std::abs(number) <= kMaxCoordinate)) {
       throw error_of(ErrorCode::invalid_argument,
-                     "a polygon has the coordinate {}; expected up to {}", number, kMaxCoordinate);
+                     "a polygon has the coordinate {}; expected at most {}", number,
+                     kMaxCoordinate);
     }
     fifths.push_back(static_cast<int>(5 * number + 0.5));
   }
@@ -171,7 +172,8 @@ std::vector<PixelRun> runs_of_outline(std::span<const double> xy, PixelSize size
   for (size_t i = 2; i < fifths.size(); ++i) steps_left -= std::abs(fifths[i] - fifths[i - 2]);
   if (steps_left < 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the outlines of its polygons are too long: {} pixels or more", kMaxSteps / 5);
+                   "the outlines of its polygons are too long, because they have {} pixels or more",
+                   kMaxSteps / 5);
   }
   OutlineCrossings crossings(size);
   for (size_t i = 0; i + 2 < fifths.size(); i += 2) {
@@ -208,14 +210,16 @@ std::vector<int64_t> run_lengths_of_text(std::string_view text) {
     if (lengths.size() > 2) number += lengths[lengths.size() - 2];
     if (number < 0 || number > kMaxLength) {
       throw error_of(ErrorCode::invalid_argument,
-                     "the text of its 'counts' has a run of {} pixels; get the file again", number);
+                     "the text of its 'counts' has a run of {} pixels; download the file again",
+                     number);
     }
     lengths.push_back(number);
     number = 0;
     count = 0;
   }
   if (count != 0) {
-    throw Error(ErrorCode::invalid_argument, "the text of its 'counts' ends within a number");
+    throw Error(ErrorCode::invalid_argument,
+                "the text of its 'counts' ends in the middle of a number");
   }
   return lengths;
 }
@@ -230,7 +234,7 @@ std::vector<PixelRun> runs_of_segmentation(
   simdjson::dom::array polygons;
   if (segmentation.get_array().get(polygons) != simdjson::SUCCESS) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is neither a list of polygons nor an object of runs",
+                   "the segmentation must be a list of polygons or an object of runs, but it is {}",
                    json_excerpt(segmentation));
   }
   std::vector<PixelRun> runs;
@@ -450,16 +454,16 @@ void require_ids_for_masks(const CocoFile& file, const std::filesystem::path& an
   const std::vector<int64_t>& ids = file.annotations.category_id;
   if (file.category_ids.is_text() || ids.size() != file.annotations.size()) {
     throw source_error(annotations, ErrorCode::unsupported,
-                       "the categories of its annotations have no numbers, but a semantic mask "
-                       "consists of them" +
+                       "the categories of the annotations have no numbers, but a semantic mask "
+                       "stores the numbers of the categories" +
                            remedy);
   }
   constexpr int64_t kLargest = int64_t{kMaxNumber} - 1;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] <= kLargest) continue;
     throw source_error(annotations, ErrorCode::unsupported,
-                       "annotation {} has the category {}, but a semantic mask can have only 0 "
-                       "to {}{}",
+                       "annotation {} has the category number {}, but a semantic mask can store "
+                       "only the numbers 0 to {}{}",
                        file.annotation_ids.json(file.annotations.id[i]), ids[i], kLargest, remedy);
   }
   const auto see = [&kinds](int64_t id) {

@@ -145,7 +145,7 @@ class SubjectReader {
                 .object(std::to_string(at.action))
                 .object(std::to_string(at.subaction))
                 .numbers(std::to_string(at.frame), 3 * person_set("human36m").num_joints,
-                         "for the 17 joints of human36m, x, y, z each");
+                         "for the 17 joints of human36m (x, y and z of each joint)");
         set_joints(world, cameras_.at(at.camera), person);
       } catch (const Error& error) {
         throw error.with_message(fmt::format("annotation {}: {}", person.id, error.message()))
@@ -189,7 +189,7 @@ PersonFile read_human36m(const fs::path& folder, std::span<const int64_t> subjec
   for (const int64_t subject : subjects) SubjectReader(folder, subject, frame_step, out).read();
   if (out.pictures.empty()) {
     throw source_error(folder, ErrorCode::invalid_argument,
-                       "has no frame whose number is a multiple of {}", frame_step);
+                       "the file has no frame with a number that is a multiple of {}", frame_step);
   }
   return out;
 }

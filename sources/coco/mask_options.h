@@ -16,9 +16,9 @@ inline constexpr const char* kInstanceMasks = "instances";
 inline constexpr const char* kMaskRuns = "masks";
 inline constexpr const char* kSegmentationJson = "json";
 inline constexpr const char* kFieldsOfSegmentations =
-    "Fields to make from the segmentations, one or several. semantic: a mask of the ids of "
-    "categories; instances: a mask of the numbers of annotations, from 1; masks: a mask of each "
-    "annotation; json: their text";
+    "Fields to make from the segmentations, one or several. 'semantic' is a mask with the ids of "
+    "categories. 'instances' is a mask with the numbers of annotations, from 1. 'masks' has one "
+    "mask for each annotation. 'json' has the JSON text of the segmentations";
 
 class MaskFields {
  public:

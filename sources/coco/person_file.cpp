@@ -69,8 +69,9 @@ class PersonReader {
         input_, [this](const PersonJson& json, int64_t id) { add_picture(json, id); },
         [this](const PersonJson& json, int64_t id) { add_person(json, id); });
     if (file_.pictures.empty()) {
-      throw source_error(path_, ErrorCode::invalid_argument,
-                         "has no 'images'; give the annotation file of " + std::string(set_.name));
+      throw source_error(
+          path_, ErrorCode::invalid_argument,
+          "the file has no 'images'; give the annotation file of " + std::string(set_.name));
     }
     finish();
     return std::move(file_);
@@ -96,8 +97,8 @@ class PersonReader {
     picture.camera = camera(json, picture);
     for (const double focal : picture.camera.focal) {
       if (!(focal > 0)) {
-        throw error_of(ErrorCode::invalid_argument, "has a focal length of {}; it must be positive",
-                       focal);
+        throw error_of(ErrorCode::invalid_argument,
+                       "has a focal length of {}, but the focal length must be more than 0", focal);
       }
     }
     file_.pictures.push_back(std::move(picture));
@@ -129,8 +130,8 @@ class PersonReader {
     if (is("mscoco") && json.has("iscrowd")) person.is_crowd = json.is_true("iscrowd");
     if (!set_.has_depth) person.has_joints = json.is_true("num_keypoints");
     if (is("3dpw")) {
-      cameras_.push_back(
-          json.numbers("joint_cam", 3 * set_.num_joints, joints_of(set_, ", x, y, z each")));
+      cameras_.push_back(json.numbers("joint_cam", 3 * set_.num_joints,
+                                      joints_of(set_, " (x, y and z of each joint)")));
     } else if (set_.has_depth) {
       add_joints_with_depth(json, person);
     } else if (person.has_joints) {
@@ -140,10 +141,10 @@ class PersonReader {
   }
 
   void add_joints_with_depth(const PersonJson& json, AnnotatedPerson& person) const {
-    const std::vector<double> camera =
-        json.numbers("keypoints_cam", 3 * set_.num_joints, joints_of(set_, ", x, y, z each"));
-    const std::vector<double> image =
-        json.numbers("keypoints_img", 2 * set_.num_joints, joints_of(set_, ", x, y each"));
+    const std::vector<double> camera = json.numbers("keypoints_cam", 3 * set_.num_joints,
+                                                    joints_of(set_, " (x, y and z of each joint)"));
+    const std::vector<double> image = json.numbers("keypoints_img", 2 * set_.num_joints,
+                                                   joints_of(set_, " (x and y of each joint)"));
     const std::vector<double> visible =
         json.numbers("keypoints_vis", set_.num_joints, joints_of(set_, ""));
     const double* root = &camera[3 * set_.root];
@@ -158,8 +159,8 @@ class PersonReader {
   }
 
   void add_flat_joints(const PersonJson& json, AnnotatedPerson& person) const {
-    const std::vector<double> n =
-        json.numbers("keypoints", 3 * set_.num_joints, joints_of(set_, ", x, y, v each"));
+    const std::vector<double> n = json.numbers("keypoints", 3 * set_.num_joints,
+                                               joints_of(set_, " (x, y and v of each joint)"));
     if (is("mscoco")) {
       const double *left = &n[3 * kLeftHipJoint], *right = &n[3 * kRightHipJoint];
       person.root_image = {(left[0] + right[0]) * 0.5, (left[1] + right[1]) * 0.5, 0};
@@ -273,8 +274,8 @@ std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
     refuse_member(fmt::format("'{}': {}", name, error.what()));
   }
   if (out.size() != count) {
-    refuse_member(fmt::format("'{}' has {} numbers, expected {}{}{}", name, out.size(), count,
-                              what.empty() ? "" : " ", what));
+    refuse_member(fmt::format("'{}' has {} numbers, but it must have {} numbers{}{}", name,
+                              out.size(), count, what.empty() ? "" : " ", what));
   }
   for (const double value : out) {
     if (!std::isfinite(value))
@@ -295,7 +296,9 @@ void read_annotations(const InputFile& file, const AddPersonJson& add_picture,
     const auto begin = [&file, name, is_there = false]() mutable {
       if (is_there) {
         throw source_error(file.path(), ErrorCode::invalid_argument,
-                           "has '{}' twice (Python would use the last one); remove one", name);
+                           "the file has '{0}' twice, and Python would use only the last '{0}'; "
+                           "remove one of the two",
+                           name);
       }
       is_there = true;
     };
@@ -357,8 +360,8 @@ std::vector<PersonDetection> read_person_detections(const fs::path& path,
       const PersonJson json(item);
       if (json.has("root_cam")) {
         throw Error(ErrorCode::invalid_argument,
-                    "has a 'root_cam', so this is a results file of RootNet, and its boxes are "
-                    "already enlarged; give the file of detections that RootNet read");
+                    "has a 'root_cam', so the file contains results of RootNet, and RootNet has "
+                    "already enlarged the boxes; give the file of detections that RootNet read");
       }
       out.push_back({.image_id = json.integer("image_id"),
                      .box = json.box(),

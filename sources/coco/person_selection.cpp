@@ -144,9 +144,10 @@ PersonSelection select_persons(const PersonFile& file, const PersonSet& set,
       const PersonDetection& one = (*detections)[i];
       const auto picture = file.picture_of.find(one.image_id);
       if (picture == file.picture_of.end()) {
-        throw error_of(ErrorCode::invalid_argument,
-                       "detection {} belongs to picture {}, which is not in the annotations", i,
-                       one.image_id);
+        throw error_of(
+            ErrorCode::invalid_argument,
+            "detection {} belongs to picture {}, but the annotations do not contain this picture",
+            i, one.image_id);
       }
       selector.take({.picture = picture->second,
                      .annotation_id = -1 - static_cast<int64_t>(i),

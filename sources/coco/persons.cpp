@@ -30,9 +30,7 @@ struct PersonSplit {
 // Splits as a set is published.
 std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions& options,
                                       std::vector<std::string>& notes) {
-  if (!is_folder_at(path)) {
-    throw source_error(path, ErrorCode::not_found, "there is no such folder");
-  }
+  require_source_folder(path);
   const bool is_given = !options.annotations.empty() || !options.images.empty();
   if (options.set == "human36m") {
     return {{"train", path / "annotations", path / "images"},
@@ -57,7 +55,8 @@ std::vector<CocoListing> list_persons(const fs::path& path, const PersonsOptions
   }
   if (found.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "does not hold {} in its published form; name its file with {} and {}",
+                       "the folder does not contain {} in its published form; name the annotation "
+                       "file with {} and the folder of pictures with {}",
                        options.set, option_name("annotations"), option_name("images"));
   }
   return found;
@@ -75,13 +74,15 @@ PersonsOptions resolved(PersonsOptions options) {
   if (!set.has_depth &&
       (options.min_distance > 0 || options.min_depth > 0 || options.max_depth > 0)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} has no depths, so {}, {} and {} have no effect; leave them out", options.set,
-                   option_name("min_distance"), option_name("min_depth"), option_name("max_depth"));
+                   "{} has no depths, so {}, {} and {} have no effect; leave out these options",
+                   options.set, option_name("min_distance"), option_name("min_depth"),
+                   option_name("max_depth"));
   }
   if (options.min_distance > 0 && set.says_what_is_valid) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "{} has no effect on {}, because all its valid persons are used; leave it out",
-                   option_name("min_distance"), options.set);
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "{0} has no effect on {1}, because ffconvert uses all valid persons of {1}; leave out {0}",
+        option_name("min_distance"), options.set);
   }
   if (options.set == "human36m" && !options.annotations.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -180,8 +181,8 @@ class Persons : public ListedSource {
       const auto [width, height] = made.size;
       if (width != picture.width || height != picture.height) {
         throw error_of(ErrorCode::invalid_argument,
-                       "is {} x {} pixels, but {} x {} according to its annotations, so boxes "
-                       "and joints do not fit",
+                       "the picture has {} x {} pixels, but its annotations say {} x {} pixels, so "
+                       "its boxes and joints do not fit",
                        width, height, picture.width, picture.height);
       }
       return made;
@@ -239,7 +240,9 @@ class Persons : public ListedSource {
     const bool is_training = from.split.starts_with("train");
     PersonSplit split{.from = std::move(from), .file = {}};
     split.file = read_file(split.from);
-    require_safe(split);
+    for (const PersonPicture& picture : split.file.pictures) {
+      require_safe_name(picture.id, picture.file_name, split.from.annotations);
+    }
     std::vector<PersonDetection> detections;
     // Detections are for testing.
     const bool has_detections =
@@ -307,24 +310,12 @@ class Persons : public ListedSource {
     }
     if (split.chosen.empty()) {
       throw source_error(split.from.annotations, ErrorCode::invalid_argument,
-                         "has no person that can be used; left out: {}",
+                         "the file has no person that ffkit can use; the persons left out are {}",
                          reasons.empty() ? "none" : fmt::format("{}", fmt::join(reasons, ", ")));
     }
     if (!reasons.empty()) {
       add_note(notes_, split.from.split, "{} persons are used; left out: {}", split.chosen.size(),
                fmt::join(reasons, ", "));
-    }
-  }
-
-  static void require_safe(const PersonSplit& split) {
-    for (const PersonPicture& picture : split.file.pictures) {
-      const fs::path name(picture.file_name);
-      if (name.empty() || name.is_absolute() || picture.file_name.find('\0') != std::string::npos ||
-          std::ranges::find(name, "..") != name.end()) {
-        throw source_error(split.from.annotations, ErrorCode::unsupported,
-                           "picture {} has file '{}', which is not inside the folder of pictures",
-                           picture.id, picture.file_name);
-      }
     }
   }
 

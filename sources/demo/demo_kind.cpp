@@ -17,12 +17,15 @@ namespace ffkit {
 void describe(DemoOptions& options, OptionTable& table) {
   table
       .add("size", options.size,
-           "Width and height in pixels. For nuscenes: the width, a multiple of 16 from 64 to 1600")
+           "Width and height of the pictures, in pixels. With the kind nuscenes, this is only the "
+           "width, and it must be a multiple of 16 from 64 to 1600")
       .set_range(16, 2048);
   table.group("Pictures that are made");
   table.add("classes", options.num_classes, "Number of classes").set_range(2, kMaxDemoClasses);
   table.add("images", options.num_train, "Number of training pictures").set_range(1, 100'000'000);
-  table.add("val-images", options.num_val, "Number of validation pictures; 0: no validation split")
+  table
+      .add("val-images", options.num_val,
+           "Number of validation pictures. 0 means no validation split")
       .set_range(0, 100'000'000);
 }
 
@@ -100,18 +103,18 @@ class DemoKind final : public SourceOptions {
   }
 
   void describe(OptionTable& table) override {
-    std::string what = "Kind of data. pictures: pictures of classes";
+    std::string what = "Kind of data. 'pictures' makes pictures of classes";
     std::vector<std::string> kinds = {kPictures};
     for (const Part& part : parts_) {
-      what += fmt::format("; {}: {}", part.kind.name, part.kind.what);
+      what += fmt::format(". '{}' makes {}", part.kind.name, part.kind.what);
       kinds.emplace_back(part.kind.name);
     }
     for (const std::string& name : left_out_names("kind of demo")) {
-      what += fmt::format("; {}: left out of this build", name);
+      what += fmt::format(". '{}' is left out of this build", name);
     }
     table.add("kind", kind_, what).set_choices(kinds).set_left_out("kind of demo");
     ffkit::describe(pictures_, table);
-    table.find("size")->set_unset(0, "64; 128 for pose; 320 for nuscenes");
+    table.find("size")->set_unset(0, "64, 128 for pose, 320 for nuscenes");
     for (const Part& part : parts_) part.options->describe(table);
   }
 
@@ -163,8 +166,8 @@ std::unique_ptr<Source> make_demo(const DemoOptions& options, const ConvertOptio
 SourceKind demo_kind() {
   return {.name = "demo",
           .description =
-              "Made-up data that a model can learn, to try things out: pictures of classes, a "
-              "nuScenes set, or people",
+              "Artificial data that a model can learn, for tests: pictures of classes, a nuScenes "
+              "data set, or people",
           .example =
               "/tmp/demo --classes 10 --images 2000\n"
               "  ffconvert demo /tmp/driving --kind nuscenes --scenes 60 --val-scenes 12",

@@ -198,8 +198,8 @@ void validate(const DemoNuScenesOptions& options) {
   check_options(options);
   if (options.width % 16 == 0 && options.width >= 64 && options.width <= 1600) return;
   throw error_of(ErrorCode::invalid_argument,
-                 "demo: the width of pictures is {}; it must be a multiple of 16 from 64 to 1600, "
-                 "because their height is 9/16 of it",
+                 "demo: the width of the pictures is {} pixels; it must be a multiple of 16 from "
+                 "64 to 1600 pixels, because the height is 9/16 of the width",
                  options.width);
 }
 
@@ -280,12 +280,11 @@ class RootFolder {
     const fs::path parent = fs::temp_directory_path(error);
     std::string name = (parent / "ffkit-demo-XXXXXX").string();
     if (error || mkdtemp(name.data()) == nullptr) {
-      throw io_error_at(
-          parent,
-          "no temporary folder can be made here; set TMPDIR to a folder with free space, or "
-          "keep the files with " +
-              option_name("root"),
-          error ? error.value() : errno);
+      throw io_error_at(parent, "a temporary folder cannot be made here",
+                        error ? error.value() : errno)
+          .with_remedy(
+              "set TMPDIR to a folder with free space, or give a folder for the files with " +
+              option_name("root"));
     }
     path_ = name;
     is_temporary_ = true;
@@ -305,12 +304,12 @@ class RootFolder {
         if (std::ranges::equal(bytes, std::as_bytes(std::span(note_)))) return false;
       }
     } catch (const fs::filesystem_error& error) {
-      throw io_error_at(path_, "cannot be the folder of " + option_name("root"),
+      throw io_error_at(path_, "the path cannot be used as the folder of " + option_name("root"),
                         error.code().value());
     }
     throw error_at(path_, ErrorCode::invalid_argument,
-                   "is not empty, and does not hold the demo set of these options; give {} a new "
-                   "or an empty folder",
+                   "the folder is not empty, and it does not contain the demo set of these "
+                   "options; give {} a new or an empty folder",
                    option_name("root"));
   }
 
@@ -426,13 +425,13 @@ void describe(DemoNuScenesOptions& options, OptionTable& table) {
   table.add("scenes", options.num_train_scenes, "Number of training scenes").set_range(1, 700);
   table
       .add("val-scenes", options.num_val_scenes,
-           "Number of validation scenes; 0: no validation split")
+           "Number of validation scenes. 0 means no validation split")
       .set_range(0, 150);
   table.add("frames", options.num_keyframes, "Number of keyframes of a scene, half a second apart")
       .set_range(2, 100);
   table
       .add("root", options.root,
-           "A new or empty folder that keeps the files in the official layout")
+           "New or empty folder for the files in the official layout, which ffconvert keeps")
       .set_stored(false)
       .set_default("a temporary folder below TMPDIR");
 }

@@ -71,7 +71,7 @@ std::vector<fs::path> all_files_below(const fs::path& folder) {
     }
     return files;
   }
-  try {
+  while_listing(folder, [&] {
     const auto options = fs::directory_options::follow_directory_symlink;
     for (auto at = fs::recursive_directory_iterator(folder, options);
          at != fs::recursive_directory_iterator(); ++at) {
@@ -84,9 +84,7 @@ std::vector<fs::path> all_files_below(const fs::path& folder) {
         files.push_back(at->path());
       }
     }
-  } catch (const fs::filesystem_error& error) {
-    throw source_io_error(folder, "cannot be listed", error.code().value());
-  }
+  });
   std::ranges::sort(files);
   return files;
 }
@@ -179,10 +177,11 @@ Found choose_files(const fs::path& path, const CorpusQuery& query) {
                                                    : ".jsonl, .ndjson or .json";
   throw source_error(
       path, others.empty() || !query.ending.empty() ? ErrorCode::not_found : ErrorCode::unsupported,
-      "holds no {} files, at any depth{}{}", wanted,
-      others.empty() ? "" : fmt::format(", but {}", told_by_ending(others)),
-      query.takes_texts ? fmt::format("; give the ending of texts with {}", option_name("ending"))
-                        : "");
+      "the folder and its subfolders contain no {} files{}{}", wanted,
+      others.empty() ? "" : fmt::format(", but they contain {}", told_by_ending(others)),
+      query.takes_texts
+          ? fmt::format("; give the ending of the text files with {}", option_name("ending"))
+          : "");
 }
 
 SplitFiles by_names(const std::vector<fs::path>& files, const std::string& ending) {

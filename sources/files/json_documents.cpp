@@ -86,8 +86,8 @@ void JsonDocuments::finish(int64_t offset) {
   const bool is_whole = layout_ != JsonLayout::array || expects_ == Expects::nothing;
   if (!is_quoted_ && depth_ == 0 && is_whole) return;
   throw Error(ErrorCode::corrupt,
-              "is not valid JSON: it ends within a document or an array; download or "
-              "copy it again",
+              "the file is not valid JSON: it ends inside a document or an array; download or copy "
+              "it again",
               {.offset = offset});
 }
 
@@ -160,9 +160,11 @@ void JsonDocuments::end_document(int64_t end) {
 }
 
 void JsonDocuments::fail(std::string_view what, int64_t offset) {
-  throw Error(ErrorCode::corrupt,
-              fmt::format("is not valid JSON: {} is expected, but something else follows", what),
-              {.offset = offset});
+  throw Error(
+      ErrorCode::corrupt,
+      fmt::format("the file is not valid JSON: {} must follow here, but there is something else",
+                  what),
+      {.offset = offset});
 }
 
 JsonLayout json_layout_of(const TextFiles& files, size_t file, std::string_view head) {

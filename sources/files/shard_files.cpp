@@ -99,7 +99,8 @@ void add_folder(const fs::path& path, const std::string& folder, const std::vect
   for (auto& [name, of_split] : by_name(files, names)) {
     if (splits.contains(name)) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "'{}' and another folder hold files of split '{}'; give one of them",
+                         "the folder '{}' and another folder both hold files of the split '{}'; "
+                         "give only one of the two folders as the source",
                          folder, name);
     }
     splits[name] = of_split;
@@ -136,17 +137,18 @@ ShardListing find_deeper_shards(const fs::path& path, const ShardNames& names) {
       is_folder_at(path) ? folders_of_splits(path, names) : std::vector<std::string>();
   if (deeper.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "holds no {}, neither directly nor in folders ({})", names.noun,
+                       "the folder and its subfolders contain no {} ({})", names.noun,
                        names.example);
   }
   if (deeper.size() > 1) {
     const std::span named = std::span(deeper).first(std::min<size_t>(deeper.size(), 5));
-    throw source_error(
-        path, ErrorCode::not_found,
-        "holds no {} directly or in its folders, but folders in '{}'{} do; give one of them",
-        names.noun, fmt::join(named, "', '"),
-        deeper.size() > named.size() ? fmt::format(" and {} more", deeper.size() - named.size())
-                                     : std::string());
+    throw source_error(path, ErrorCode::not_found,
+                       "the folder and its subfolders contain no {}, but there are such files "
+                       "deeper, in '{}'{}; give one of these folders",
+                       names.noun, fmt::join(named, "', '"),
+                       deeper.size() > named.size()
+                           ? fmt::format(" and {} more", deeper.size() - named.size())
+                           : std::string());
   }
   ShardListing listing = find_shards(path / deeper.front(), names);
   listing.notes.insert(
@@ -159,7 +161,7 @@ ShardListing find_deeper_shards(const fs::path& path, const ShardNames& names) {
 
 std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names) {
   std::vector<fs::path> files;
-  try {
+  while_listing(folder, [&] {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       const std::string name = entry.path().filename().string();
       if (is_hidden_name(name, names) || !names.stem(name)) continue;
@@ -167,9 +169,7 @@ std::vector<fs::path> shards_in(const fs::path& folder, const ShardNames& names)
       if (entry.is_directory()) continue;
       files.push_back(entry.path());
     }
-  } catch (const fs::filesystem_error& error) {
-    throw source_io_error(folder, "cannot be listed", error.code().value());
-  }
+  });
   std::ranges::sort(files);
   std::map<std::string, std::string> name_of_stem;
   for (const fs::path& file : files) {
@@ -277,8 +277,8 @@ ShardListing find_shards(const fs::path& path, const ShardNames& names) {
       if (in_folder.empty()) continue;
       if (!files.empty()) {
         throw source_error(path, ErrorCode::invalid_argument,
-                           "holds {0}, and its folder '{1}' holds some as well; give one of "
-                           "them, or put all files into folders",
+                           "the source holds {0}, and the folder '{1}' in the source also holds "
+                           "{0}; give only one of the two places, or put all files into folders",
                            names.noun, folder);
       }
       add_folder(path, folder, in_folder, names, splits);

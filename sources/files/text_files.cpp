@@ -93,7 +93,8 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
                   const fs::path& file) {
   const ContentKind kind = content_kind(head);
   if (is_all_zeros(head)) {
-    throw source_error(file, ErrorCode::corrupt, "begins with {} zeros, not {}; get it again",
+    throw source_error(file, ErrorCode::corrupt,
+                       "the file begins with {} zero bytes, not with {}; get the file again",
                        head.size(), rules.is_json ? "JSON" : "text");
   }
   switch (kind) {
@@ -124,11 +125,12 @@ void require_text(std::span<const std::byte> head, const TextFileRules& rules,
   }
   const std::string remedy = content_remedy(kind);
   const bool is_packed = CompressedStream::takes(kind);
-  throw source_error(file, ErrorCode::unsupported, "is {}, not {} in UTF-8{}{}", content_name(kind),
-                     rules.is_json ? "JSON" : "text", is_packed || !remedy.empty() ? "; " : "",
+  throw source_error(file, ErrorCode::unsupported, "the file is {}, not {} in UTF-8{}{}",
+                     content_name(kind), rules.is_json ? "JSON" : "text",
+                     is_packed || !remedy.empty() ? "; " : "",
                      !is_packed ? remedy
                      : plain_name(file) != in_lower_case(name_of_file(file))
-                         ? "it was compressed twice: decompress it once"
+                         ? "the file was compressed twice, so decompress the file once"
                          : "give it a name that ends with .gz, .zst, .bz2 or .xz");
 }
 
@@ -233,13 +235,14 @@ std::vector<std::string> read_class_list(const fs::path& path) {
   const std::string text = read_source_text(path, kMaxBytes);
   if (!simdjson::validate_utf8(text)) {
     throw source_error(path, ErrorCode::invalid_argument,
-                       "is not UTF-8 text; it must have one class per line");
+                       "the file is not UTF-8 text; give a text file with one class on each line");
   }
   std::vector<std::string> lines;
   for_each_line(text, [&](std::string_view line, int64_t number) {
     if (line.empty()) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "line {} is empty; it must have one class per line", number);
+                         "line {} is empty; write one class on each line, and remove empty lines",
+                         number);
     }
     lines.emplace_back(line);
   });

@@ -78,14 +78,15 @@ void refuse_unknown_class(const FolderSplit& split, const std::string& name,
                           const ClassLabels& classes) {
   if (classes.are_given()) {
     throw source_error(split.path, ErrorCode::invalid_argument,
-                       "its class '{}' is not in the list of {} or {}; remove it, or add it at the "
-                       "end of the list",
+                       "the class '{}' is not in the list of classes ({} or {}); remove the folder "
+                       "of this class, or add the class at the end of the list",
                        name, option_name("classes"), option_name("classes_of"));
   }
-  throw source_error(split.path, ErrorCode::invalid_argument,
-                     "its class '{}' has no pictures in the training split, so it has no label; "
-                     "remove it, leave this split out with {}, or give it a label with {}",
-                     name, option_name("splits"), option_set("classes_from", "all"));
+  throw source_error(
+      split.path, ErrorCode::invalid_argument,
+      "the class '{}' has no pictures in the training split, so the class has no label; remove the "
+      "folder of this class, leave this split out with {}, or give the class a label with {}",
+      name, option_name("splits"), option_set("classes_from", "all"));
 }
 
 void label_by_folder(const FolderSplit& split, const ClassLabels& classes,
@@ -108,7 +109,8 @@ void label_by_annotations(const FolderSplit& split, const ClassLabels& classes,
   for (ImageEntry& entry : entries) {
     const auto found = class_of.find(fs::path(entry.id).filename().string());
     if (found == class_of.end()) {
-      throw source_error(split.path, ErrorCode::not_found, "'{}' is not in {}; remove it", entry.id,
+      throw source_error(split.path, ErrorCode::not_found,
+                         "the picture '{}' is not in {}; remove this picture", entry.id,
                          kValAnnotations);
     }
     entry.label = classes.of(found->second);
@@ -127,8 +129,8 @@ void refuse_unread_classes(const FolderSplit& split, const std::vector<ImageEntr
   for (size_t i = 0; i < is_read.size(); ++i) {
     if (is_read[i]) continue;
     throw source_error(split.path, ErrorCode::unsupported,
-                       "ffkit cannot read any picture of the class '{}'; one of them is {}: "
-                       "{}, or remove the class",
+                       "ffkit cannot read any picture of the class '{}', because one picture is "
+                       "{}; {}, or remove the class",
                        split.classes[i], content_name(kind[i]), content_remedy(kind[i]));
   }
 }
@@ -151,9 +153,7 @@ ImageSplit read_folder_split(const FolderSplit& split, const std::vector<std::st
                              const ClassLabels& labels, std::vector<std::string>& notes) {
   ImageListing listing = split.classes.empty() ? list_flat_folder(split.path)
                                                : list_class_folders(split.path, split.classes);
-  if (std::string note = ignored_note(listing, split.path); !note.empty()) {
-    notes.push_back(std::move(note));
-  }
+  note_ignored(listing, split.path, notes);
   std::vector<ImageEntry>& entries = listing.entries;
   if (is_unlabelled(split)) {
     add_note(notes, split.path.string(),
@@ -181,7 +181,8 @@ void take_given_classes(const ImageFolderOptions& options, ImageSet& set) {
   }
   const Manifest manifest = read_manifest(options.classes_of / splits.front() / "manifest.json");
   if (manifest.classes.empty()) {
-    throw source_error(options.classes_of, ErrorCode::invalid_argument, "has no classes");
+    throw source_error(options.classes_of, ErrorCode::invalid_argument,
+                       "the data set has no classes");
   }
   set.classes = manifest.classes;
   set.class_names = manifest.class_names;
@@ -192,34 +193,40 @@ class FolderKind final : public SourceOptions {
   void describe(OptionTable& table) override {
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, such as train or train,val; folders with other names are "
-                   "possible, too")
+                   "Splits to convert, such as train or train,val. Names of other folders are also "
+                   "possible")
         .set_default("all that are there");
     table
         .add_words(
             "classes-from", [this] { return options_.classes_from_all ? "all" : "train"; },
             [this](const std::string& word) { options_.classes_from_all = word == "all"; },
-            "train: the classes of the training split; further classes in val are an error; all: "
-            "the classes of all splits")
+            "Splits that determine the classes. With 'train', only the training split determines "
+            "the classes, and a further class in another split is an error. With 'all', all splits "
+            "determine the classes")
         .set_choices({"train", "all"});
     table.add("classes", options_.classes,
-              "Text file with one class on each line, in the order of the labels; folders have "
-              "these names, and some may be missing");
+              "Text file with one class on each line, in the order of the labels. The class "
+              "folders have these names. Some of the folders may be missing");
     table.add("classes-of", options_.classes_of,
-              "Uses the classes of this data set of ffkit, for example for pictures that were "
-              "delivered later");
-    table.add_names("labels", options_.labels,
-                    "Lists of names and labels (CSV, TSV, JSON lines or text) instead of class "
-                    "folders: train.csv,val.csv, or val=FILE");
+              "Folder of an ffkit data set. The new data set gets the same classes and labels as "
+              "this data set, for example for pictures that were delivered later");
+    table.add_names(
+        "labels", options_.labels,
+        "Files with the names and labels of the pictures (CSV, TSV, JSON lines or text), if there "
+        "are no class folders. Examples are train.csv,val.csv, or val=FILE for the split val");
     table
-        .add("name-column", options_.name_column, "The column of the lists that names the pictures")
+        .add("name-column", options_.name_column,
+             "Column of the label files that contains the names of the pictures")
         .set_default("a column with one of these names: file_name, image_id, ...");
-    table.add("label-column", options_.label_column, "The column of the lists that has the labels")
+    table
+        .add("label-column", options_.label_column,
+             "Column of the label files that contains the labels")
         .set_default("a column with one of these names: label, class, ...");
-    table.add("multi-label", options_.multi_label,
-              "A picture may have several labels, which become the field 'labels'");
+    table.add(
+        "multi-label", options_.multi_label,
+        "Allows several labels for each picture. The labels are stored in the field 'labels'");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names in lists that have no picture");
+              "Leaves out a name in the label files if there is no picture with this name");
   }
 
   void check(const OptionTable& table) const override {
@@ -251,12 +258,7 @@ class FolderKind final : public SourceOptions {
 
 std::unique_ptr<Source> open_image_folder(const fs::path& path, const ImageFolderOptions& options) {
   const PlacesListed listed;
-  refuse_dangling_link(path);
-  if (!is_folder_at(path)) {
-    throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is not a folder; give the one that holds the pictures"
-                                       : "there is no such folder");
-  }
+  require_source_folder(path);
   ImageSet set{.kind = "folder", .path = canonical_place(path), .storage = options.images};
   set.roots = {set.path};
   take_given_classes(options, set);

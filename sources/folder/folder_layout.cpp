@@ -40,10 +40,10 @@ void refuse_hidden_classes(const fs::path& folder) {
 
 void refuse_stray_pictures(const fs::path& folder, const std::string& first_class) {
   if (!holds_images(folder)) return;
-  throw source_error(
-      folder, ErrorCode::invalid_argument,
-      "holds pictures beside class folders ('{}'); move the pictures or the folders away",
-      first_class);
+  throw source_error(folder, ErrorCode::invalid_argument,
+                     "the folder contains pictures and also class folders ('{}'); move the "
+                     "pictures or the class folders to another folder",
+                     first_class);
 }
 
 // What file servers and systems keep beside everybody's folders.
@@ -89,20 +89,19 @@ void look_into(FolderSplit& split, bool has_classes, std::vector<std::string>& n
   if (!split.classes.empty()) {
     refuse_stray_pictures(split.path, split.classes.front());
   } else if (!split.is_test) {
-    throw source_error(
-        split.path, ErrorCode::invalid_argument,
-        "holds pictures, but no class folders with pictures; put the pictures of each class into "
-        "its own folder, leave the split out with " +
-            option_name("splits") + ", or give a list of names and labels with " +
-            option_name("labels"));
+    throw source_error(split.path, ErrorCode::invalid_argument,
+                       "this split holds pictures, but no class folders with pictures; put the "
+                       "pictures of each class into its own folder, leave the split out with " +
+                           option_name("splits") + ", or give a list of names and labels with " +
+                           option_name("labels"));
   }
   // Two levels with a split's name: an archive that was unpacked into the folder of its name.
   if (split.classes.size() == 1 && !split_called(split.classes.front()).empty() &&
       !holds_images(split.path / split.classes.front())) {
-    throw source_error(
-        split.path, ErrorCode::invalid_argument,
-        "its only folder '{}' has the name of a split and holds only folders; move these up",
-        split.classes.front());
+    throw source_error(split.path, ErrorCode::invalid_argument,
+                       "the only folder '{}' has the name of a split and holds only folders; move "
+                       "these folders one level up",
+                       split.classes.front());
   }
   if (split.is_training && !has_classes) refuse_empty_classes(split.path, empty);
   if (!empty.empty()) notes.push_back(empty_note(split.path, empty, "a class", "classes"));
@@ -114,10 +113,11 @@ void refuse_splits_below(const fs::path& path, const std::vector<std::string>& f
     if (holds_images(path / folder)) continue;
     for (const std::string& below : list_folders(path / folder)) {
       if (split_called(below).empty() || !holds_images_below(path / folder / below)) continue;
-      throw source_error(path, ErrorCode::invalid_argument,
-                         "its folder '{}' holds a folder '{}', which has the name of a split; give "
-                         "'{}' as the source, or put the splits above the classes",
-                         folder, below, (path / folder).string());
+      throw source_error(
+          path, ErrorCode::invalid_argument,
+          "the folder '{}' holds a folder '{}', which has the name of a split; give '{}' as the "
+          "source, or put the folders of the classes into the folders of the splits",
+          folder, below, (path / folder).string());
     }
   }
 }
@@ -173,7 +173,8 @@ void choose(FolderLayout& layout, const fs::path& path, const std::vector<std::s
     if (found == layout.splits.end()) {
       std::vector<std::string> names;
       for (const FolderSplit& split : layout.splits) names.push_back(split.name);
-      throw source_error(path, ErrorCode::not_found, "has no split '{}' with pictures, only {}",
+      throw source_error(path, ErrorCode::not_found,
+                         "there is no split '{}' with pictures; the splits with pictures are {}",
                          name, some_names(names));
     }
     found->is_wanted = true;
@@ -184,10 +185,11 @@ void refuse_same_split(const FolderLayout& layout, const fs::path& path) {
   for (size_t i = 0; i < layout.splits.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (layout.splits[i].name != layout.splits[j].name) continue;
-      throw source_error(path, ErrorCode::invalid_argument,
-                         "'{}' and '{}' are both the split '{}'; remove one of them",
-                         layout.splits[j].path.filename().string(),
-                         layout.splits[i].path.filename().string(), layout.splits[i].name);
+      throw source_error(
+          path, ErrorCode::invalid_argument,
+          "the folders '{}' and '{}' would both be the split '{}'; remove one of the two folders",
+          layout.splits[j].path.filename().string(), layout.splits[i].path.filename().string(),
+          layout.splits[i].name);
     }
   }
 }
@@ -205,11 +207,12 @@ FolderLayout layout_of_splits(const fs::path& path, const std::vector<std::strin
     const std::string folder = split.path.filename().string();
     if (split.is_wanted && split_called(folder).empty() && some_split != full.end() &&
         holds_images(split.path)) {
-      throw source_error(path, ErrorCode::invalid_argument,
-                         "'{}' holds pictures and looks like a class, but '{}' has the name "
-                         "of a split; expected <split>/<class>/<picture> or <class>/<picture>. "
-                         "Remove the class, or name the splits with {}",
-                         folder, *some_split, option_name("splits"));
+      throw source_error(
+          path, ErrorCode::invalid_argument,
+          "'{}' holds pictures and looks like a class, but '{}' has the name "
+          "of a split; arrange the pictures as <split>/<class>/<picture> or <class>/<picture>. "
+          "Remove the class, or name the splits with {}",
+          folder, *some_split, option_name("splits"));
     }
     if (split.is_wanted && folder != split.name) {
       add_note(layout.notes, split.path.string(), "is the split '{}'", split.name);
@@ -374,7 +377,7 @@ std::string what_is_odd(const fs::path& path, const FolderLayout& layout) {
     if (split.path != path) look_for_lists(split.path);
   }
   if (const auto parts = parts_among(classes); !parts.empty()) {
-    return fmt::format("{} {} of a data set, not of classes", some_names(parts),
+    return fmt::format("{} {} of a data set, not the names of classes", some_names(parts),
                        parts.size() == 1 ? "has the name of a part" : "have the names of parts");
   }
   if (has_class_folders && classes.size() == 1) {
@@ -395,10 +398,10 @@ void refuse_known(const fs::path& path, const std::vector<fs::path>& places,
         std::string_view(known.command).starts_with("ffconvert")
             ? fmt::format("use {}", known.command)
             : fmt::format(
-                  "in Python, use ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST)",
+                  "use ffkit.convert.from_torch(torchvision.datasets.{}(ROOT), DST) in Python",
                   known.command);
-    throw source_error(path, ErrorCode::invalid_argument, "{}; this looks like {}: {}", odd,
-                       known.name, remedy);
+    throw source_error(path, ErrorCode::invalid_argument, "{}; the source looks like {}, so {}",
+                       odd, known.name, remedy);
   }
 }
 
@@ -419,16 +422,17 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
   std::vector<std::string> empty;
   std::vector<std::string> full = folders_of_pictures(path, empty);
   if (full.empty()) {
-    const char* expected = "expected <split>/<class>/<picture> or <class>/<picture>";
+    const char* expected = "arrange the pictures as <split>/<class>/<picture> or <class>/<picture>";
     if (holds_images(path)) {
       throw source_error(path, ErrorCode::not_found,
-                         "holds pictures, but no folders of pictures; {}, or a list of names and "
-                         "labels with {}",
+                         "the folder contains pictures, but no folders with pictures; {}, or give "
+                         "a list of names and labels with {}",
                          expected, option_name("labels"));
     }
     throw source_error(path, ErrorCode::not_found,
-                       empty.empty() ? fmt::format("holds no folders; {}", expected)
-                                     : std::string("holds no pictures"));
+                       empty.empty()
+                           ? fmt::format("the folder contains no folders; {}", expected)
+                           : std::string("the folder and its subfolders contain no pictures"));
   }
   const bool is_asked = std::ranges::any_of(wanted, [&full](const std::string& name) {
     return std::ranges::find(full, name) != full.end();
@@ -444,7 +448,7 @@ FolderLayout find_folder_layout(const fs::path& path, const std::vector<std::str
 }
 
 void refuse_known_layout(const fs::path& path) {
-  refuse_known(path, {path}, "its folders are not classes");
+  refuse_known(path, {path}, "the folders of the source are not classes");
 }
 
 void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
@@ -455,9 +459,9 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
     if (const std::string fields = pairs_among(split.path, split.classes); !fields.empty()) {
       if (odd.empty()) odd = some_names(split.classes) + " hold files with the same names";
       remedy = fmt::format(
-          "; they look like pictures with other files for each picture. For masks (PNGs with "
-          "one channel), use ffconvert pairs DST --root '{}' {}; for other files, use "
-          "ffkit.Writer in Python",
+          ". Each picture seems to have other files with the same name in these folders. If the "
+          "other files are masks (PNGs with one channel), use ffconvert pairs DST --root '{}' {}. "
+          "For other files, use ffkit.Writer in Python",
           split.path.string(), fields);
     } else if (split.classes.size() == 1 && !holds_images(split.path / split.classes[0])) {
       remedy = fmt::format("; if the folders in '{0}' are the classes, give '{0}' as the source",
@@ -470,13 +474,12 @@ void refuse_other_layouts(const fs::path& path, const FolderLayout& layout) {
   }
   if (odd.empty()) return;
   refuse_known(path, places, odd);
-  throw source_error(
-      path, ErrorCode::invalid_argument,
-      "{}{}. If the folders are the classes, name all of them with {} or {}. If a list has the "
-      "labels, give it with {}. For a data set of torchvision, use ffkit.convert.from_torch() in "
-      "Python",
-      odd, remedy, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
-      option_set("labels", "FILE"));
+  throw source_error(path, ErrorCode::invalid_argument,
+                     "{}{}. If the folders are the classes, give the names of all classes with {} "
+                     "or {}. If a list has the labels, give this list with {}. For a data set of "
+                     "torchvision, use ffkit.convert.from_torch() in Python",
+                     odd, remedy, option_set("classes", "FILE"), option_set("classes_of", "DATA"),
+                     option_set("labels", "FILE"));
 }
 
 }  // namespace ffkit

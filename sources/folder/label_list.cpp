@@ -60,17 +60,18 @@ class LabelReader {
     const std::string_view text = without_byte_order_mark(text_);
     const ContentKind kind = content_kind(std::as_bytes(std::span(text_)));
     if (!simdjson::validate_utf8(text) || kind == ContentKind::zip) {
-      refuse(fmt::format("is {}, not UTF-8 text of names and labels; save it as UTF-8",
-                         content_name(kind)));
+      refuse(fmt::format(
+          "the file is {}, not UTF-8 text with names and labels; save the list as UTF-8 text",
+          content_name(kind)));
     }
     const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) refuse("has no lines");
+    if (first == std::string_view::npos) refuse("the list has no lines");
     if (text[first] == '{' || text[first] == '[') {
       read_json_lines(text);
     } else {
       read_table(text.substr(first));
     }
-    if (found_.empty()) refuse("has no names");
+    if (found_.empty()) refuse("the list has no names");
     if (num_denied_ > 0) {
       add_note(notes_, shown_place(file_),
                "{} rows have confidence 0, so their pictures do not get these labels", num_denied_);
@@ -201,9 +202,9 @@ class LabelReader {
     if (other == cells.end()) return true;
     if (std::ranges::any_of(cells, is_flag) && std::ranges::all_of(cells, is_near)) {
       refuse(
-          fmt::format("row {} has '{}' in the column '{}', but its other cells are 0 and 1, so "
-                      "it is not clear if the column is a class; write 0 or 1, or name the column "
-                      "of labels with {}",
+          fmt::format("row {} has '{}' in the column '{}', but the other rows have only 0 and 1 "
+                      "there, so ffkit cannot see if the column is a class; write 0 or 1, or name "
+                      "the column with the labels with {}",
                       other - cells.begin() + 2, printable((*other)[column]),
                       printable(rows.front()[column]), option_name("label_column")));
     }
@@ -229,8 +230,10 @@ class LabelReader {
     for (const size_t i : columns) {
       classes_.emplace_back(trimmed(header[i]));
       if (classes_.back().empty() || std::ranges::count(classes_, classes_.back()) > 1) {
-        refuse(fmt::format("column {}: the class name '{}' is empty or appears twice", i + 1,
-                           printable(classes_.back())));
+        refuse(
+            fmt::format("column {} has the class name '{}', which is empty or appears twice; give "
+                        "each class its own name",
+                        i + 1, printable(classes_.back())));
       }
     }
     for (size_t i = 1; i < rows.size(); ++i) {
@@ -267,7 +270,10 @@ class LabelReader {
       }
     }
     if (is_quoted)
-      refuse(fmt::format("the quote before '{:.20}' does not end", printable(row.back())));
+      refuse(
+          fmt::format("the quotation mark before '{:.20}' has no closing quotation mark; add the "
+                      "closing quotation mark",
+                      printable(row.back())));
     text.remove_prefix(at);
     return row;
   }
@@ -300,8 +306,8 @@ class LabelReader {
         num_cells > 2 && !number_of(row[1]) && std::all_of(row.begin() + 2, row.end(), number_of);
     if (num_cells == 2 || has_box) return {0, 1};
     refuse(
-        fmt::format("has {} columns, but no header that says which have the names and the labels; "
-                    "give it a first line such as file_name,label",
+        fmt::format("the list has {} columns, but no header with the names of the columns; write a "
+                    "first line such as file_name,label",
                     num_cells));
   }
 
@@ -309,8 +315,8 @@ class LabelReader {
   std::pair<size_t, size_t> choose(const Cells& header) const {
     if (!columns_.has_split && std::ranges::find(header, "split", plain) != header.end()) {
       refuse(
-          fmt::format("has a column 'split', but one list is for one split; write a list for each "
-                      "split, or name one split for all rows with {}",
+          fmt::format("the list has a column 'split', but all rows of a list must belong to one "
+                      "split; write a list for each split, or name one split for all rows with {}",
                       option_set("labels", "train=FILE")));
     }
     const std::optional<size_t> name =
@@ -329,8 +335,8 @@ class LabelReader {
     if (!given.empty()) {
       const auto found = std::ranges::find(header, given);
       if (found == header.end()) {
-        refuse(fmt::format("{}: there is no column '{}', only '{}'", option_name(option), given,
-                           fmt::join(header, "', '")));
+        refuse(fmt::format("{}: there is no column '{}'; the columns are '{}'", option_name(option),
+                           given, fmt::join(header, "', '")));
       }
       return static_cast<size_t>(found - header.begin());
     }
@@ -343,8 +349,9 @@ class LabelReader {
   }
 
   [[noreturn]] void unknown(const Cells& header, const char* what, const char* option) const {
-    refuse(fmt::format("the column with the {} is unknown; name one of '{}' with {}", what,
-                       fmt::join(header, "', '"), option_name(option)));
+    refuse(fmt::format(
+        "ffkit does not know which column has the {}; choose one of the columns '{}' with {}", what,
+        fmt::join(header, "', '"), option_name(option)));
   }
 
   // What stands between the labels of a cell: the first of these that any cell has.
@@ -387,8 +394,9 @@ class LabelReader {
       if (std::ranges::find(labels, label) == labels.end()) labels.push_back(std::move(label));
     }
     if (!columns_.is_multi && classes_.empty() && labels.size() > 1) {
-      refuse(fmt::format("row {}: '{}' has {} labels; use {} for several", number, printable(name),
-                         labels.size(), option_name("multi_label")));
+      refuse(fmt::format(
+          "in row {}, the picture '{}' has {} labels; give {} if pictures have several labels",
+          number, printable(name), labels.size(), option_name("multi_label")));
     }
     const auto [known, is_new] = position_.try_emplace(name, found_.size());
     if (is_new) {
@@ -399,8 +407,8 @@ class LabelReader {
     if (before == labels) return;
     if (!columns_.is_multi) {
       refuse(
-          fmt::format("row {}: '{}' appears a second time, with another label; use {} "
-                      "for several labels",
+          fmt::format("in row {}, the picture '{}' appears again, with another label; give {} if "
+                      "pictures have several labels",
                       number, printable(name), option_name("multi_label")));
     }
     for (std::string& label : labels) {

@@ -66,16 +66,18 @@ std::vector<ListPlace> places_of(const ImageFolderOptions& options, const fs::pa
       places.push_back({split_called(folder), root / folder / file, folder + "/"});
     }
     if (places.size() == before) {
-      throw source_error(root / file, ErrorCode::not_found,
-                         "there is no such list, neither here nor in the folders of splits");
+      throw source_error(
+          root / file, ErrorCode::not_found,
+          "there is no such list, and the folders of the splits contain no such list");
     }
   }
   std::ranges::stable_sort(places, {}, &ListPlace::split);
   const auto same = std::ranges::adjacent_find(places, {}, &ListPlace::split);
   if (same != places.end()) {
-    throw source_error(std::next(same)->file, ErrorCode::invalid_argument,
-                       "would be the split '{}', like '{}'; name the splits with {}", same->split,
-                       same->file.string(), option_set("labels", "train=FILE,val=FILE"));
+    throw source_error(
+        std::next(same)->file, ErrorCode::invalid_argument,
+        "this list would be the split '{}', and so would '{}'; name the split of each list with {}",
+        same->split, same->file.string(), option_set("labels", "train=FILE,val=FILE"));
   }
   return places;
 }
@@ -129,8 +131,8 @@ class Pictures {
       });
       if (found.size() != 1) {
         throw source_error(place.file, ErrorCode::invalid_argument,
-                           "'{}' fits several pictures; write the paths of the pictures below the "
-                           "source into the list",
+                           "several pictures have the name '{}'; write the path of each picture, "
+                           "relative to the source, into the list",
                            printable(name));
       }
     }
@@ -191,9 +193,7 @@ class LabelledSplits {
     listing.num_ignored -= std::ranges::count_if(places_, [&](const ListPlace& place) {
       return place.file.string().starts_with(below);  // a list is read
     });
-    if (std::string note = ignored_note(listing, set_.path); !note.empty()) {
-      set_.notes.push_back(std::move(note));
-    }
+    note_ignored(listing, set_.path, set_.notes);
     return std::move(listing.entries);
   }
 
@@ -219,7 +219,7 @@ class LabelledSplits {
     const std::optional<int64_t> number = whole_number_of(label);
     if (number && *number >= 0 && *number < std::ssize(set_.classes)) return *number;
     throw source_error(place.file, ErrorCode::invalid_argument,
-                       "'{}' has the label '{}', which is not one of the {} classes",
+                       "the picture '{}' has the label '{}', which is not one of the {} classes",
                        printable(line.name), printable(label), set_.classes.size());
   }
 
@@ -241,7 +241,8 @@ class LabelledSplits {
       if (&other != &line && other.labels == line.labels) continue;
       if (&other != &line) {
         throw source_error(place.file, ErrorCode::invalid_argument,
-                           "'{}' and '{}' name one picture, but have different labels; remove one",
+                           "'{}' and '{}' are the same picture, but have different labels; remove "
+                           "one of the two lines",
                            printable(other.name), printable(line.name));
       }
       ImageEntry entry = pictures_.entry(*found);
@@ -267,14 +268,14 @@ class LabelledSplits {
                    size_t num_all) {
     if (missing.empty()) return;
     const std::string what =
-        fmt::format("{} of its {} names have no picture in '{}': {}", missing.size(), num_all,
-                    set_.path.string(), some_names(missing));
+        fmt::format("{} of the {} names in this list have no picture in '{}': {}", missing.size(),
+                    num_all, set_.path.string(), some_names(missing));
     if (!options_.allow_missing || missing.size() == num_all) {
       throw source_error(place.file, ErrorCode::not_found,
-                         "{}; add them, or leave them out with {}", what,
+                         "{}; add the missing files, or leave them out with {}", what,
                          option_on("allow_missing"));
     }
-    add_note(set_.notes, place.file.string(), "{}; they are left out", what);
+    add_note(set_.notes, place.file.string(), "{}; ffkit leaves these files out", what);
   }
 
   const ImageFolderOptions& options_;

@@ -41,7 +41,8 @@ void refuse_twice(const std::vector<TarMember>& members, const std::string& arch
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) {
     throw source_error(archive, ErrorCode::unsupported,
-                       "member '{}' appears twice; download or copy it again", *twice);
+                       "the archive contains two members '{}'; download or copy the archive again",
+                       *twice);
   }
 }
 
@@ -87,7 +88,7 @@ void read_class_archives(const InputFile& archive_of_all, FoundSplit& found) {
     if (name.extension() != ".tar" || name.has_parent_path()) {
       throw source_error(path, ErrorCode::unsupported,
                          "member '{}' is not a class archive (n01440764.tar, ...); extract the "
-                         "archive to 'train' and convert that folder",
+                         "archive to a folder 'train' and convert this folder",
                          archive.name);
     }
     found.wnids.push_back(name.stem().string());
@@ -183,13 +184,14 @@ void read_tree(const fs::path& path, FoundSplit& found) {
   }
   const bool is_flat = found.wnids.empty();
   if (is_flat && found.split.is_training) {
-    throw source_error(path, ErrorCode::not_found, "holds no class folders (n01440764, ...)");
+    throw source_error(path, ErrorCode::not_found,
+                       "the folder contains no class folders (n01440764, ...)");
   }
   if (!is_flat && holds_images(path)) {
-    throw source_error(
-        path, ErrorCode::invalid_argument,
-        "holds pictures beside class folders ('{}'); move the pictures or the folders away",
-        found.wnids.front());
+    throw source_error(path, ErrorCode::invalid_argument,
+                       "the folder contains pictures and also class folders ('{}'); move the "
+                       "pictures or the class folders to another folder",
+                       found.wnids.front());
   }
   ImageListing listing = is_flat ? list_flat_folder(path) : list_class_folders(path, found.wnids);
   found.split.entries = std::move(listing.entries);
@@ -248,11 +250,8 @@ std::string label_split(FoundSplit& found, const ImageNetLabels& labels, bool al
 
 std::vector<std::string> notes_on(const FoundSplit& found, size_t num_classes) {
   std::vector<std::string> notes = found.notes;
-  if (std::string note = ignored_note(
-          {.num_ignored = found.num_ignored, .num_hidden = found.num_hidden}, found.split.path);
-      !note.empty()) {
-    notes.push_back(std::move(note));
-  }
+  note_ignored({.num_ignored = found.num_ignored, .num_hidden = found.num_hidden}, found.split.path,
+               notes);
   std::vector<bool> is_there(num_classes, false);
   for (const ImageEntry& entry : found.split.entries) {
     if (entry.label >= 0) is_there[static_cast<size_t>(entry.label)] = true;
@@ -274,8 +273,10 @@ std::vector<fs::path> archives_of(const ImageNetLayout& layout, const fs::path& 
   }
   if (const auto devkit = find_list(layout, kDevkitArchive)) archives.push_back(*devkit);
   if (archives.empty()) {
-    throw source_error(path, ErrorCode::invalid_argument,
-                       option_on("check_archives") + ": there are no archives to check");
+    throw source_error(
+        path, ErrorCode::invalid_argument,
+        option_on("check_archives") +
+            " checks archives, but this source has no archives; leave out this option");
   }
   return archives;
 }
@@ -296,10 +297,11 @@ class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
     table.add_names("splits", options_.splits, "Splits to convert, such as train or train,val")
         .set_default("all that are there");
     table.add("check-archives", options_.check_archives,
-              "First compares the MD5 sums of the archives with the official sums; reads all "
-              "archives");
-    table.add("allow-partial", options_.allow_partial,
-              "Accepts missing validation pictures, and counts them");
+              "Compares the MD5 sums of the archives with the official sums before the conversion, "
+              "which reads all archives");
+    table.add(
+        "allow-partial", options_.allow_partial,
+        "Allows that validation pictures are missing. A note says how many pictures are missing");
   }
 
   void check(const OptionTable& /*table*/) const override {
@@ -312,12 +314,7 @@ class ImageNetKind final : public KindOptions<ImageNetOptions, open_imagenet> {
 
 std::unique_ptr<Source> open_imagenet(const fs::path& path, const ImageNetOptions& options) {
   const PlacesListed listed;
-  refuse_dangling_link(path);
-  if (!is_folder_at(path)) {
-    throw source_error(path, ErrorCode::not_found,
-                       exists_at(path) ? "is not a folder; give the folder that holds it"
-                                       : "there is no such folder");
-  }
+  require_source_folder(path);
   ImageSet set{.kind = "imagenet", .path = canonical_place(path), .storage = options.images};
   const ImageNetLayout layout = find_imagenet(set.path, options.splits);
   std::vector<std::string> checks;

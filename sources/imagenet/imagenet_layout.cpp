@@ -113,10 +113,11 @@ ImageNetLayout find_all(const fs::path& path) {
   if (is_split_folder(path, name)) {
     return {{{name, path}}, list_folders_for(path.parent_path())};
   }
-  throw source_error(path, ErrorCode::not_found,
-                     "holds neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a "
-                     "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; to convert other "
-                     "folders of classes, use 'ffconvert folder'");
+  throw source_error(
+      path, ErrorCode::not_found,
+      "the folder contains neither ILSVRC2012_img_train.tar nor ILSVRC2012_img_val.tar nor a "
+      "folder 'train', 'val', 'test' or 'ILSVRC/Data/CLS-LOC'; to convert folders of other "
+      "classes, use 'ffconvert folder'");
 }
 
 // clang-format off
@@ -135,11 +136,11 @@ std::string check_archive(const fs::path& path, std::span<const ArchiveSum> sums
   const std::string found = md5_of(InputFile(path));
   if (found != sum->md5) {
     throw source_error(path, ErrorCode::corrupt,
-                       "its MD5 sum is {}, but the official archive has {}; download it "
-                       "again, or leave out {} to convert it as it is",
+                       "the archive has the MD5 sum {}, but the official archive has {}; download "
+                       "the archive again, or leave out {} to convert this archive",
                        found, sum->md5, option_name("check_archives"));
   }
-  return fmt::format("{}: has the MD5 sum of the official archive", path.string());
+  return fmt::format("{}: the archive has the MD5 sum of the official archive", path.string());
 }
 
 }  // namespace
@@ -168,8 +169,8 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
     if (std::ranges::find(layout.splits, name, &ImageNetSplitPlace::name) == layout.splits.end()) {
       std::vector<std::string> names;
       for (const ImageNetSplitPlace& split : layout.splits) names.push_back(split.name);
-      throw source_error(path, ErrorCode::not_found, "has no '{}', only {}", name,
-                         fmt::join(names, ", "));
+      throw source_error(path, ErrorCode::not_found, "there is no split '{}'; the splits are {}",
+                         name, fmt::join(names, ", "));
     }
   }
   if (!wanted.empty()) {

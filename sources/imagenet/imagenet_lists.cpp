@@ -43,7 +43,8 @@ Devkit read_archive(const fs::path& path) {
     if (name.ends_with(kGroundTruth)) ground_truth = reader.read_member(kMaxMemberBytes);
   }
   if (!meta || !ground_truth) {
-    throw source_error(path, ErrorCode::corrupt, "has no {}; download or copy it again",
+    throw source_error(path, ErrorCode::corrupt,
+                       "the archive has no file '{}'; download or copy the archive again",
                        meta ? kGroundTruth : kMeta);
   }
   return make_devkit(path, *meta, *ground_truth);
@@ -103,7 +104,9 @@ void label_by_number(std::vector<ImageEntry>& entries, const std::vector<int64_t
       refuse("is not named ILSVRC2012_val_ and 8 digits, as the labels of the devkit need");
     }
     if (number > labels.size()) {
-      refuse(fmt::format("has a number beyond the {} labels of the devkit", labels.size()));
+      refuse(fmt::format(
+          "has a number in its name that is larger than {}, the number of labels in the devkit",
+          labels.size()));
     }
     if (picture_of[number] != nullptr) {
       refuse(fmt::format("has the same number as '{}'", picture_of[number]->id));
@@ -128,8 +131,8 @@ std::vector<int64_t> parse_ground_truth(std::string_view text, const Synsets& sy
     const auto found = synsets.label_of_id.find(id.value_or(0));
     if (!id || found == synsets.label_of_id.end()) {
       throw source_error(origin, ErrorCode::corrupt,
-                         "line {}: '{}' is not the number of a class; get the devkit again", number,
-                         line.substr(0, 40));
+                         "line {} is '{}', but must be the number of a class; get the devkit again",
+                         number, line.substr(0, 40));
     }
     labels.push_back(found->second);
   });
@@ -156,19 +159,22 @@ Synsets parse_synset_mapping(std::string_view text, const std::string& origin) {
     const std::string_view wnid = line.substr(0, line.find(' '));
     const std::string_view words = line.substr(std::min(wnid.size() + 1, line.size()));
     if (!is_wnid(wnid) || words.empty()) {
-      bad_line(origin, number, line, "is not a wnid and its words (n01440764 tench, Tinca tinca)");
+      bad_line(origin, number, line,
+               "must be a wnid, a space and words, for example 'n01440764 tench, Tinca tinca'");
     }
     classes.push_back({wnid, words});
   });
   if (classes.empty()) {
-    throw source_error(origin, ErrorCode::corrupt, "is empty; download it from Kaggle again");
+    throw source_error(origin, ErrorCode::corrupt,
+                       "the file is empty; download it from Kaggle again");
   }
   std::ranges::sort(classes, {}, &Class::wnid);
   Synsets synsets;
   for (const Class& one : classes) {
     if (!synsets.wnids.empty() && synsets.wnids.back() == one.wnid) {
       throw source_error(origin, ErrorCode::corrupt,
-                         "has class '{}' twice; download it from Kaggle again", one.wnid);
+                         "the file has the class '{}' twice; download it from Kaggle again",
+                         one.wnid);
     }
     synsets.wnids.emplace_back(one.wnid);
     synsets.words.emplace_back(one.words);
@@ -183,17 +189,17 @@ std::map<std::string, int64_t> parse_val_solution(std::string_view text, const S
   for_each_line(text, [&](std::string_view line, int64_t number) {
     if (number == 1) {
       has_heading = line == "ImageId,PredictionString";
-      if (!has_heading) bad_line(origin, 1, line, "is not the heading ImageId,PredictionString");
+      if (!has_heading) bad_line(origin, 1, line, "must be the heading 'ImageId,PredictionString'");
       return;
     }
     const size_t comma = line.find(',');
     if (comma == 0 || comma == std::string_view::npos) {
-      bad_line(origin, number, line, "is not a picture, a comma and boxes");
+      bad_line(origin, number, line, "must be the name of a picture, a comma and boxes");
     }
     std::string_view boxes = line.substr(comma + 1);
     const std::string wnid(take_word(boxes));
     const int64_t label = synsets.label_of(wnid);
-    if (label < 0) bad_line(origin, number, line, "does not name one of the classes");
+    if (label < 0) bad_line(origin, number, line, "does not contain the wnid of a known class");
     // Behind it the box, and more boxes with their classes.
     constexpr int kBoxWords = 5;
     int num_words = 1;
@@ -202,11 +208,12 @@ std::map<std::string, int64_t> parse_val_solution(std::string_view text, const S
       if (is_class && word != wnid) bad_line(origin, number, line, "has boxes of two classes");
     }
     if (!labels.emplace(line.substr(0, comma), label).second) {
-      bad_line(origin, number, line, "names a picture a second time");
+      bad_line(origin, number, line, "names a picture that an earlier line names too");
     }
   });
   if (!has_heading) {
-    throw source_error(origin, ErrorCode::corrupt, "is empty; download it from Kaggle again");
+    throw source_error(origin, ErrorCode::corrupt,
+                       "the file is empty; download it from Kaggle again");
   }
   return labels;
 }
@@ -232,8 +239,8 @@ int64_t ImageNetLabels::label_of(const std::string& wnid, const fs::path& where)
   const int64_t label = classes_.label_of(wnid);
   if (label < 0) {
     throw source_error(where, ErrorCode::invalid_argument,
-                       "'{}' is not one of the {} classes of {}; remove it, or convert folders "
-                       "of other classes with 'ffconvert folder'",
+                       "'{}' is not one of the {} classes of {}; remove this folder or file, or "
+                       "convert folders of other classes with 'ffconvert folder'",
                        wnid, classes_.wnids.size(), origin_);
   }
   return label;
@@ -248,8 +255,9 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
     for (ImageEntry& entry : entries) {
       const auto label = labels.find(fs::path(entry.id).stem().string());
       if (label == labels.end()) {
-        throw source_error(where, ErrorCode::not_found, "'{}' is not in {}, so remove this picture",
-                           entry.id, kValSolution);
+        throw source_error(where, ErrorCode::not_found,
+                           "the picture '{}' is not in {}; remove this picture", entry.id,
+                           kValSolution);
       }
       entry.label = label->second;
     }
@@ -257,16 +265,16 @@ ImageNetLabels::ValLabels ImageNetLabels::label_val(std::vector<ImageEntry>& ent
   }
   if (!devkit_) {
     throw source_error(where, ErrorCode::not_found,
-                       "the labels of the validation pictures are missing; leave the pictures out "
-                       "with {}, use Kaggle's {}, or put {} beside it",
+                       "the labels of the validation pictures are missing; leave these pictures "
+                       "out with {}, or put Kaggle's {} or the archive {} beside the pictures",
                        option_set("splits", "train"), kValSolution, kDevkitArchive);
   }
   label_by_number(entries, devkit_->val_labels, where);
   const int64_t num_missing = std::ssize(devkit_->val_labels) - std::ssize(entries);
   if (num_missing > 0 && !allow_partial) {
     throw source_error(where, ErrorCode::invalid_argument,
-                       "holds {} pictures, but the devkit has labels for {}; get the others, or "
-                       "use the existing files with {}",
+                       "there are {} pictures, but the devkit has labels for {} pictures; get the "
+                       "missing pictures, or use the existing pictures with {}",
                        entries.size(), devkit_->val_labels.size(), option_on("allow_partial"));
   }
   return {"the devkit", num_missing};

@@ -85,19 +85,19 @@ class ElementReader {
 
   Element next() {
     constexpr size_t kTagBytes = 8;
-    if (rest_.size() < kTagBytes) throw Damaged{"is cut short"};
+    if (rest_.size() < kTagBytes) throw Damaged{"the file is cut short"};
     const auto word = load<uint32_t>(rest_);
     Element element{.type = word & 0xFFFFU};
     // A length in the upper half: up to four bytes of data in the tag itself.
     if (const uint32_t length = word >> 16; length > 0) {
-      if (length > 4) throw Damaged{"is damaged"};
+      if (length > 4) throw Damaged{"the file is damaged"};
       element.data = rest_.subspan(4, length);
       rest_ = rest_.subspan(kTagBytes);
       return element;
     }
     const size_t length = load<uint32_t>(rest_, 1);
     rest_ = rest_.subspan(kTagBytes);
-    if (length > rest_.size()) throw Damaged{"is cut short"};
+    if (length > rest_.size()) throw Damaged{"the file is cut short"};
     element.data = rest_.first(length);
     // Compressed elements alone are not filled up to a multiple of 8.
     const size_t padded = element.type == kCompressed ? length : (length + 7) / 8 * 8;
@@ -107,7 +107,7 @@ class ElementReader {
 
   MatBytes next(uint32_t type) {
     const Element element = next();
-    if (element.type != type) throw Damaged{"is damaged"};
+    if (element.type != type) throw Damaged{"the file is damaged"};
     return element.data;
   }
 
@@ -132,9 +132,10 @@ std::vector<std::byte> expand(MatBytes data, const std::string& origin) {
   inflateEnd(&stream);
   if (out.size() > kMaxExpandedBytes) {
     throw source_error(origin, ErrorCode::unsupported,
-                       "has more than {} bytes after decompression, the limit", kMaxExpandedBytes);
+                       "the file has more than {} bytes after decompression, which is the limit",
+                       kMaxExpandedBytes);
   }
-  if (status != Z_STREAM_END) throw Damaged{"has damaged compressed data"};
+  if (status != Z_STREAM_END) throw Damaged{"the compressed data of the file are damaged"};
   return out;
 }
 
@@ -149,7 +150,7 @@ struct Array {
   std::optional<size_t> size(size_t max) const {
     size_t product = 1;
     for (const int32_t dimension : dimensions) {
-      if (dimension < 0) throw Damaged{"is damaged"};
+      if (dimension < 0) throw Damaged{"the file is damaged"};
       if (dimension == 0) return 0;
       if (static_cast<size_t>(dimension) > max / product) return std::nullopt;
       product *= static_cast<size_t>(dimension);
@@ -165,20 +166,20 @@ std::string_view text_of_mat(MatBytes bytes) {
 Array read_array(MatBytes content) {
   Array array{.rest = ElementReader(content)};
   const MatBytes flags = array.rest.next(kUint32);
-  if (flags.size() != 8) throw Damaged{"is damaged"};
+  if (flags.size() != 8) throw Damaged{"the file is damaged"};
   array.class_number = load<uint32_t>(flags) & 0xFFU;
   const MatBytes dimensions = array.rest.next(kInt32);
   for (size_t i = 0; i < dimensions.size() / sizeof(int32_t); ++i) {
     array.dimensions.push_back(load<int32_t>(dimensions, i));
   }
-  if (array.dimensions.size() < 2) throw Damaged{"is damaged"};
+  if (array.dimensions.size() < 2) throw Damaged{"the file is damaged"};
   array.name = text_of_mat(array.rest.next(kInt8));
   return array;
 }
 
 template <typename T>
 double number_as(MatBytes bytes) {
-  if (bytes.size() < sizeof(T)) throw Damaged{"is damaged"};
+  if (bytes.size() < sizeof(T)) throw Damaged{"the file is damaged"};
   return static_cast<double>(load<T>(bytes));
 }
 
@@ -198,7 +199,7 @@ double read_number(const Element& element) {
   for (const auto& [type, read] : kTypes) {
     if (element.type == type) return read(element.data);
   }
-  throw Damaged{"is damaged"};
+  throw Damaged{"the file is damaged"};
 }
 
 // Only the basic plane: names hold no surrogates.
@@ -232,9 +233,9 @@ std::string read_text(const Element& element) {
       }
       break;
     default:
-      throw Damaged{"is damaged"};
+      throw Damaged{"the file is damaged"};
   }
-  if (!is_utf8(text)) throw Damaged{"is damaged"};
+  if (!is_utf8(text)) throw Damaged{"the file is damaged"};
   return text;
 }
 
@@ -253,7 +254,8 @@ MatCell read_cell(MatBytes content) {
 
 MatTable read_table(Array& array) {
   const MatBytes name_length = array.rest.next(kInt32);
-  if (name_length.size() != 4 || load<int32_t>(name_length) <= 0) throw Damaged{"is damaged"};
+  if (name_length.size() != 4 || load<int32_t>(name_length) <= 0)
+    throw Damaged{"the file is damaged"};
   const auto length = static_cast<size_t>(load<int32_t>(name_length));
   const std::string_view names = text_of_mat(array.rest.next(kInt8));
   MatTable table;
@@ -261,10 +263,10 @@ MatTable read_table(Array& array) {
     const std::string_view name = names.substr(i, length);
     table.columns.emplace_back(name.substr(0, name.find('\0')));
   }
-  if (table.columns.empty()) throw Damaged{"is damaged"};
+  if (table.columns.empty()) throw Damaged{"the file is damaged"};
   // Every cell takes 8 bytes or more: this bounds the memory.
   const auto num_rows = array.size(array.rest.num_bytes_left() / 8 / table.columns.size());
-  if (!num_rows) throw Damaged{"is cut short"};
+  if (!num_rows) throw Damaged{"the file is cut short"};
   table.cells.reserve(*num_rows * table.columns.size());
   for (size_t i = 0; i < *num_rows * table.columns.size(); ++i) {
     table.cells.push_back(read_cell(array.rest.next(kMatrix)));
@@ -285,13 +287,14 @@ std::optional<MatTable> find_table_in_file(MatBytes bytes, const std::string& na
   const std::string_view text = text_of_mat(bytes);
   if (!text.starts_with("MATLAB 5.0 MAT-file") || text.size() < kHeaderBytes ||
       text.substr(kHeaderBytes - 2, 2) != "IM") {
-    throw Damaged{"is not a MATLAB level 5 file"};
+    throw Damaged{"the file is not a MATLAB level 5 file"};
   }
   std::optional<MatTable> table;
   // The variables behind it are looked at too, so that a file that is cut short is noticed.
   for (ElementReader reader(bytes.subspan(kHeaderBytes)); !reader.is_at_end();) {
     const Element element = reader.next();
-    if (element.type != kMatrix && element.type != kCompressed) throw Damaged{"is damaged"};
+    if (element.type != kMatrix && element.type != kCompressed)
+      throw Damaged{"the file is damaged"};
     std::vector<std::byte> expanded;
     MatBytes content = element.data;
     if (element.type == kCompressed) {
@@ -309,7 +312,7 @@ std::optional<MatTable> find_table_in_file(MatBytes bytes, const std::string& na
 MatTable read_mat_table(MatBytes bytes, const std::string& name, const std::string& origin) {
   try {
     if (auto table = find_table_in_file(bytes, name, origin)) return std::move(*table);
-    throw Damaged{fmt::format("has no table '{}'", name)};
+    throw Damaged{fmt::format("the file has no table '{}'", name)};
   } catch (const Damaged& damaged) {
     throw source_error(origin, ErrorCode::corrupt, damaged.message + "; get the devkit again");
   }
@@ -327,21 +330,24 @@ class SynsetTable {
   int64_t integer(const char* field, size_t row) const {
     const auto* number = std::get_if<double>(&cell(field, row));
     if (number == nullptr || !(*number >= 0 && *number < 1e9) || *number != std::floor(*number)) {
-      bad_meta(origin_, fmt::format("row {}: '{}' is not a number", row + 1, field));
+      bad_meta(origin_, fmt::format("row {} has a value of '{}' that is not a whole number",
+                                    row + 1, field));
     }
     return static_cast<int64_t>(*number);
   }
 
   const std::string& text(const char* field, size_t row) const {
     const auto* text = std::get_if<std::string>(&cell(field, row));
-    if (text == nullptr) bad_meta(origin_, fmt::format("row {}: '{}' is not text", row + 1, field));
+    if (text == nullptr)
+      bad_meta(origin_, fmt::format("row {} has a value of '{}' that is not text", row + 1, field));
     return *text;
   }
 
  private:
   const MatCell& cell(const char* field, size_t row) const {
     const auto column = std::ranges::find(table_.columns, field);
-    if (column == table_.columns.end()) bad_meta(origin_, fmt::format("has no '{}'", field));
+    if (column == table_.columns.end())
+      bad_meta(origin_, fmt::format("the table 'synsets' has no column '{}'", field));
     const auto index = static_cast<size_t>(column - table_.columns.begin());
     return table_.cells[row * table_.columns.size() + index];
   }
@@ -368,7 +374,7 @@ Synsets parse_meta_mat(std::span<const std::byte> bytes, const std::string& orig
                       .words = table.text("words", row),
                       .id = table.integer("ILSVRC2012_ID", row)});
   }
-  if (leaves.empty()) bad_meta(origin, "has no class without children");
+  if (leaves.empty()) bad_meta(origin, "the table 'synsets' has no class without children");
   std::ranges::sort(leaves, {}, &Leaf::wnid);
 
   Synsets synsets;
@@ -376,7 +382,10 @@ Synsets parse_meta_mat(std::span<const std::byte> bytes, const std::string& orig
     const auto label = std::ssize(synsets.wnids);
     const bool is_new_id = synsets.label_of_id.emplace(leaf.id, label).second;
     if (!is_new_id || (label > 0 && synsets.wnids.back() == leaf.wnid)) {
-      bad_meta(origin, fmt::format("has class '{}' or its number {} twice", leaf.wnid, leaf.id));
+      bad_meta(
+          origin,
+          fmt::format("the table 'synsets' has the class '{}' twice, or the class number {} twice",
+                      leaf.wnid, leaf.id));
     }
     synsets.wnids.push_back(std::move(leaf.wnid));
     synsets.words.push_back(std::move(leaf.words));

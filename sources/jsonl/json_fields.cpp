@@ -10,6 +10,7 @@
 #include "base/make_error.h"
 #include "converter/input/sample_arrays.h"
 #include "numbers/json_numbers.h"
+#include "rows/row_table.h"
 
 namespace ffkit {
 namespace {
@@ -144,10 +145,10 @@ void require_exact(dom::element value) {
   }
   const auto real = static_cast<double>(number);
   if (real < 0x1p63 && static_cast<int64_t>(real) == number) return;
-  throw error_of(
-      ErrorCode::invalid_argument,
-      "{} is a whole number that f64 cannot hold, and other lines have numbers that are not whole",
-      number);
+  throw error_of(ErrorCode::invalid_argument,
+                 "the whole number {} does not fit f64, but ffkit needs f64 because other lines "
+                 "have numbers that are not whole",
+                 number);
 }
 
 void set_reals(RecordBuilder& record, size_t position, const JsonField& field, dom::element value,
@@ -180,7 +181,8 @@ void set_field(RecordBuilder& record, size_t position, const JsonField& field, d
                     (field.kind == JsonKind::reals && found == JsonKind::integers) ||
                     (is_array && found == JsonKind::empty);
   if (!fits) {
-    throw error_of(ErrorCode::invalid_argument, "is {}, but {} in other lines; use one type",
+    throw error_of(ErrorCode::invalid_argument,
+                   "the value is {} here, but {} in other lines; use one type in all lines",
                    name_of(kJsonKindNames, found), name_of(kJsonKindNames, field.kind));
   }
   dom::parser parser;
@@ -295,22 +297,21 @@ void set_json_fields(RecordBuilder& record, const std::vector<JsonField>& fields
     next = position_of(key, fields, next);
     if (next == fields.size()) {
       throw error_of(ErrorCode::invalid_argument,
-                     "'{}' is not in the first line; all lines must have the same members", key);
+                     "the first line has no member '{}', but this line has one; give all lines the "
+                     "same members",
+                     key);
     }
     values[next++] = value;
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!values[i]) {
       throw error_of(ErrorCode::invalid_argument,
-                     "has no '{}', which the first line has; write null for no value",
+                     "this line has no member '{}', but the first line has one; write null if "
+                     "there is no value",
                      fields[i].name);
     }
-    try {
-      if (!values[i]->is_null()) set_field(record, i, fields[i], *values[i], buffers);
-    } catch (const Error& error) {
-      if (is_out_of_memory(error)) throw;
-      throw error.with_message(fmt::format("'{}': {}", fields[i].name, error.message()));
-    }
+    const auto set = [&] { set_field(record, i, fields[i], *values[i], buffers); };
+    if (!values[i]->is_null()) in_column(fields[i].name, set, "member");
   }
 }
 

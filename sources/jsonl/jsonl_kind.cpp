@@ -54,7 +54,8 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
   dom::object object;
   const auto error = parser.parse(text.data(), text.size(), false).get_object().get(object);
   if (error == simdjson::INCORRECT_TYPE) {
-    throw Error(ErrorCode::invalid_argument, "is not a JSON object; each line must be one, {...}");
+    throw Error(ErrorCode::invalid_argument,
+                "the text is not a JSON object; write one object, {...}, on each line");
   }
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error == simdjson::SUCCESS) return object;
@@ -63,7 +64,8 @@ dom::object object_of(dom::parser& parser, std::string_view text) {
       throw error_of(ErrorCode::corrupt, "'{}' {}", printable(member.key), member.problem);
     }
   }
-  throw error_of(ErrorCode::corrupt, "is not valid JSON: {}", simdjson::error_message(error));
+  throw error_of(ErrorCode::corrupt, "the text is not valid JSON: {}",
+                 simdjson::error_message(error));
 }
 
 ShardListing json_files(const fs::path& path) {
@@ -212,7 +214,7 @@ class Jsonl : public ListedSource {
       if (fields_[field].is_known()) continue;
       throw source_error(path_, ErrorCode::invalid_argument,
                          "'{}' is null or empty in all lines{}, so its type is unknown; write a "
-                         "value into one line, or remove it",
+                         "value into one line, or remove this member",
                          fields_[field].name,
                          options_.group == nullptr ? "" : " of the first files");
     }
@@ -293,8 +295,8 @@ class Jsonl : public ListedSource {
     const FileRange range = range_of(split, line);
     if (range.num_bytes > options_.max_line_bytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has {} bytes, but a line may have at most {}; cut it into several lines, or "
-                     "raise the limit with {}",
+                     "the line has {} bytes, more than the limit of {} bytes; split the line into "
+                     "several lines, or raise the limit with {}",
                      range.num_bytes, options_.max_line_bytes, option_name("max_line_bytes"));
     }
     const auto length = static_cast<size_t>(range.num_bytes);
@@ -333,8 +335,8 @@ void describe(JsonlOptions& options, OptionTable& table) {
                    "Data type for arrays of numbers that are not whole");
   table
       .add("max-line-bytes", options.max_line_bytes,
-           "Longest line; a longer one is a bad sample. Parsing it takes up to ten times its size "
-           "in memory, in each thread")
+           "Limit for the size of a line; a longer line is a bad sample. To parse a line, each "
+           "thread needs up to ten times its size in memory")
       .set_size()
       .set_range(1 << 10, 0xFFFFFFFF);
 }
@@ -342,8 +344,8 @@ void describe(JsonlOptions& options, OptionTable& table) {
 SourceKind jsonl_kind() {
   return {.name = "jsonl",
           .description =
-              "JSON lines: texts, numbers and tokens, compressed or not; one file, or a "
-              "folder of files",
+              "JSON lines with texts, numbers and tokens: one file, or a folder of files. The "
+              "files may be compressed",
           .example = "/data/tokens /fast/tokens --token-dtype u16",
           .options = make_source_options<KindOptions<JsonlOptions, open_jsonl, jsonl_files>>,
           .place = 60};

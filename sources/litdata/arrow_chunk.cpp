@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "arrow/arrow_access.h"
@@ -201,29 +200,7 @@ bool arrow_boolean(const ArrowArray& array, int64_t index) {
 }
 
 int64_t arrow_integer(const ArrowNode& node, const ArrowArray& array, int64_t index) {
-  switch (node.format.front()) {
-    case 'c':
-      return number_at<int8_t>(array, index);
-    case 'C':
-      return number_at<uint8_t>(array, index);
-    case 's':
-      return number_at<int16_t>(array, index);
-    case 'S':
-      return number_at<uint16_t>(array, index);
-    case 'i':
-      return number_at<int32_t>(array, index);
-    case 'I':
-      return number_at<uint32_t>(array, index);
-    case 'L': {
-      const auto value = number_at<uint64_t>(array, index);
-      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        throw error_of(ErrorCode::unsupported, "{} does not fit in a signed 64-bit integer", value);
-      }
-      return static_cast<int64_t>(value);
-    }
-    default:
-      return number_at<int64_t>(array, index);
-  }
+  return arrow_whole_number(array, node.format, array.offset + index);
 }
 
 double arrow_real(const ArrowNode& node, const ArrowArray& array, int64_t index) {
@@ -268,7 +245,8 @@ std::optional<FileRange> find_arrow_table(int64_t num_bytes, const ReadBytes& re
   const int64_t before = num_bytes - kFooterBytes;
   if (table_bytes == 0 || table_bytes > before) {
     throw error_of(ErrorCode::corrupt,
-                   "ends in an Arrow table of {} bytes, expected 1 to {} bytes; copy it again",
+                   "the file ends with an Arrow table of {} bytes, but the table must have 1 to {} "
+                   "bytes; copy the file again",
                    table_bytes, before);
   }
   return FileRange{.offset = before - table_bytes, .num_bytes = table_bytes};
@@ -276,41 +254,24 @@ std::optional<FileRange> find_arrow_table(int64_t num_bytes, const ReadBytes& re
 
 std::vector<TableLeaf> table_leaves(const ArrowNode& root, const std::vector<std::string>& leaves) {
   if (root.kind != ArrowKind::structure) {
-    throw Error(ErrorCode::corrupt, "its Arrow table has no columns");
+    throw Error(ErrorCode::corrupt, "the Arrow table has no columns");
   }
   return LeafFinder(leaves).find(root);
 }
 
 TableFormat table_format(const std::vector<const ArrowNode*>& nodes) {
+  constexpr EnumName<ArrowKind> kFormats[] = {
+      {ArrowKind::boolean, "bool"},  {ArrowKind::integer, "int"}, {ArrowKind::real, "float"},
+      {ArrowKind::text, "str"},      {ArrowKind::bytes, "bytes"}, {ArrowKind::list, "json"},
+      {ArrowKind::structure, "json"}};
   const ArrowNode* first = nullptr;
   std::string format;
   for (const ArrowNode* node : nodes) {
-    std::string other;
-    switch (node->kind) {
-      case ArrowKind::nothing:
-        continue;
-      case ArrowKind::boolean:
-        other = "bool";
-        break;
-      case ArrowKind::integer:
-        other = "int";
-        break;
-      case ArrowKind::real:
-        other = "float";
-        break;
-      case ArrowKind::text:
-        other = "str";
-        break;
-      case ArrowKind::bytes:
-        other = "bytes";
-        break;
-      case ArrowKind::list:
-      case ArrowKind::structure:
-        other = "json";
-        break;
-      case ArrowKind::other:
-        return {.format = {}, .refusal = "has " + values_of(*node)};
+    if (node->kind == ArrowKind::nothing) continue;
+    if (node->kind == ArrowKind::other) {
+      return {.format = {}, .refusal = "has " + values_of(*node)};
     }
+    const std::string other(name_of(kFormats, node->kind));
     const bool are_numbers =
         (format == "int" && other == "float") || (format == "float" && other == "int");
     if (first == nullptr || are_numbers) {

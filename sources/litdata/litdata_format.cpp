@@ -24,13 +24,14 @@ constexpr int kMaxSpecDepth = 64;
 LitDataFormat refused_format(const std::string& name, const char* reason) {
   return {.kind = LitDataKind::refused,
           .field = {},
-          .refusal = fmt::format("has the format '{}': {}", name, reason)};
+          .refusal = fmt::format("has the format '{}', which {}", name, reason)};
 }
 
 std::string_view spec_text(simdjson::dom::element value) {
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt,
+                "does not describe the structure of samples; write the index again");
   }
   return text;
 }
@@ -41,8 +42,10 @@ std::vector<std::string> keys_of(simdjson::dom::element context) {
   simdjson::dom::array keys;
   const std::string_view text = spec_text(context);
   if (parser.parse(text.data(), text.size()).get_array().get(keys) != simdjson::SUCCESS) {
-    throw error_of(ErrorCode::corrupt, "has '{}', not a list of keys; write the index again",
-                   text.substr(0, 100));
+    throw error_of(
+        ErrorCode::corrupt,
+        "has '{}' as the keys of a dictionary, but the keys must be a list; write the index again",
+        text.substr(0, 100));
   }
   std::vector<std::string> names;
   for (const simdjson::dom::element key : keys) {
@@ -65,7 +68,8 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
       object.at_key("context").get(context) == simdjson::SUCCESS &&
       object.at_key("children_spec").get_array().get(children) == simdjson::SUCCESS;
   if (!is_spec || depth > kMaxSpecDepth) {
-    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt,
+                "does not describe the structure of samples; write the index again");
   }
   if (type.is_null()) {
     names.push_back(prefix.empty() ? "value" : prefix);
@@ -76,8 +80,9 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
   const bool is_sequence =
       name == "builtins.list" || name == "builtins.tuple" || name == "collections.deque";
   if (!is_dictionary && !is_sequence) {
-    throw error_of(ErrorCode::unsupported,
-                   "has a '{}', whose values have no names; write samples as dictionaries", name);
+    throw error_of(
+        ErrorCode::unsupported,
+        "contains a '{}', and the values in it have no names; write samples as dictionaries", name);
   }
   std::vector<std::string> keys;
   if (is_dictionary) keys = keys_of(context);
@@ -89,7 +94,8 @@ void add_leaves(simdjson::dom::element spec, const std::string& prefix, int dept
     ++i;
   }
   if (is_dictionary && (i != keys.size() || children.size() != i)) {
-    throw error_of(ErrorCode::corrupt, "has {} keys for {} values; write the index again",
+    throw error_of(ErrorCode::corrupt,
+                   "has a dictionary with {} keys and {} values; write the index again",
                    keys.size(), children.size());
   }
 }
@@ -154,7 +160,7 @@ LitDataFormat parse_litdata_format(const std::string& name) {
     const auto dtype_of = base == "no_header_tensor" ? torch_dtype : numpy_dtype;
     const auto dtype = dtype_of(index.value_or(0));
     if (!index || !dtype) {
-      return refused_format(name, "it holds arrays of complex numbers, texts or objects");
+      return refused_format(name, "contains arrays of complex numbers, texts or objects");
     }
     LitDataFormat format = array(LitDataKind::numbers);
     format.field.dtype = *dtype;
@@ -162,9 +168,10 @@ LitDataFormat parse_litdata_format(const std::string& name) {
   }
   if (base == "pickle" || base == "graph") {
     return refused_format(name,
-                          "it holds pickled Python objects, which run programs when they are read");
+                          "contains pickled Python objects, and these objects can run programs "
+                          "when a program reads them");
   }
-  return refused_format(name, "LitData does not define it");
+  return refused_format(name, "LitData does not define");
 }
 
 std::optional<DType> torch_dtype(uint32_t number) {
@@ -195,7 +202,8 @@ std::vector<std::string> leaf_names(std::string_view spec) {
   if (parser.parse(text).get(root) != simdjson::SUCCESS ||
       root.at(0).get_int64().get(version) != simdjson::SUCCESS || version != 1 ||
       root.at(1).get(root) != simdjson::SUCCESS) {
-    throw Error(ErrorCode::corrupt, "is not a structure of samples; write the index again");
+    throw Error(ErrorCode::corrupt,
+                "does not describe the structure of samples; write the index again");
   }
   std::vector<std::string> names;
   add_leaves(root, "", 0, names);
@@ -205,8 +213,8 @@ std::vector<std::string> leaf_names(std::string_view spec) {
 LitDataConfig read_litdata_config(const IndexValue& config) {
   if (config.find("encryption")) {
     throw config.error(ErrorCode::unsupported,
-                       "says that the chunks are encrypted, which ffkit cannot read; write them "
-                       "again without encryption");
+                       "says that the chunks are encrypted, but ffkit cannot read encrypted "
+                       "chunks; write the chunks again without encryption");
   }
   LitDataConfig read;
   const auto loader = config.find("item_loader");
@@ -216,7 +224,7 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
     throw config.error(
         ErrorCode::unsupported,
         fmt::format("has the item loader '{}', but ffkit reads only chunks of PyTreeLoader and "
-                    "TokensLoader; write the samples with one of these",
+                    "TokensLoader; write the samples with one of these two loaders",
                     loader_name));
   }
   for (const IndexValue& format : config.at("data_format").list()) {
@@ -231,7 +239,7 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
   if (read.names.size() != read.formats.size() || (read.are_tokens && read.names.size() != 1)) {
     throw config.error(
         ErrorCode::corrupt,
-        fmt::format("has {} formats for {} values of a sample; write the index again",
+        fmt::format("has {} formats, but a sample has {} values; write the index again",
                     read.formats.size(), read.names.size()));
   }
   if (const auto compression = config.find("compression")) read.compression = compression->text();
@@ -239,8 +247,9 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
       !read.compression.starts_with("zstd:")) {
     throw config.error(
         ErrorCode::unsupported,
-        fmt::format("has the compression '{}', but ffkit reads only zstd; write the chunks with it",
-                    read.compression));
+        fmt::format(
+            "has the compression '{}', but ffkit reads only zstd; write the chunks with zstd",
+            read.compression));
   }
   const auto level = config.find("compression_level");
   const std::string level_name = level ? level->text() : "chunk";
@@ -249,10 +258,11 @@ LitDataConfig read_litdata_config(const IndexValue& config) {
   } else if (level_name == "sample") {
     read.in_chunk = InChunk::samples;
   } else if (level_name != "chunk" && !level_name.empty()) {
-    throw config.error(ErrorCode::unsupported,
-                       fmt::format("has the compression_level '{}', but ffkit reads only chunk, "
-                                   "batch and sample; write the chunks with one of these",
-                                   level_name));
+    throw config.error(
+        ErrorCode::unsupported,
+        fmt::format("has the compression_level '{}', but ffkit reads only the levels 'chunk', "
+                    "'batch' and 'sample'; write the chunks with one of these levels",
+                    level_name));
   }
   return read;
 }
@@ -273,18 +283,18 @@ std::span<const std::byte> inflate_sample(std::span<const std::byte> row, int64_
   while (true) {
     const size_t result = ZSTD_decompressStream(stream.get(), &to, &from);
     if (ZSTD_isError(result) != 0) {
-      throw error_of(ErrorCode::corrupt, "is zstd data that is damaged: {}",
+      throw error_of(ErrorCode::corrupt, "the zstd data are damaged: {}",
                      ZSTD_getErrorName(result));
     }
     if (result == 0 && from.pos == from.size) break;
     if (to.pos < to.size) {
       if (from.pos < from.size) continue;
-      throw Error(ErrorCode::corrupt, "is zstd data that is cut short");
+      throw Error(ErrorCode::corrupt, "the zstd data are cut short");
     }
     if (out.size() == max_bytes) {
       throw error_of(ErrorCode::unsupported,
-                     "has more than {} bytes after decompression, the limit of a sample; remove "
-                     "it, or raise the limit with {}",
+                     "the sample has more than {} bytes after decompression, which is the limit; "
+                     "remove the sample, or raise the limit with {}",
                      max_bytes, option_name("max_sample_bytes"));
     }
     out.resize(std::min(max_bytes, 2 * out.size()));
@@ -304,13 +314,14 @@ FramedChunk read_framed_chunk(const InputFile& file) {
                                      kFramedMagic.size()) == 0;
   if (!is_framed) {
     throw Error(ErrorCode::corrupt,
-                "is not a chunk with frames of zstd, although index.json says so; copy it again");
+                "the file is not a chunk with zstd frames, but index.json says that it is; copy "
+                "the file again");
   }
   const auto version = from.number<uint16_t>();
   if (version != 1) {
     throw error_of(ErrorCode::unsupported,
-                   "has frames of version {}, but ffkit reads version 1; write it with LitData's "
-                   "compression_level=\"chunk\"",
+                   "the chunk has frames of version {}, but ffkit reads version 1; write the chunk "
+                   "with LitData's compression_level=\"chunk\"",
                    version);
   }
   (void)from.number<uint16_t>();  // flags: none yet
@@ -320,9 +331,10 @@ FramedChunk read_framed_chunk(const InputFile& file) {
   const int64_t offsets_bytes = 4 * (num_samples + 1);
   const int64_t table_bytes = kFrameEntryBytes * num_frames;
   if (offsets_bytes + table_bytes > file.size() - kFramedHeadBytes) {
-    throw error_of(ErrorCode::corrupt,
-                   "is cut short: it has {} bytes, too few for tables of {} samples and {} frames",
-                   file.size(), num_samples, num_frames);
+    throw error_of(
+        ErrorCode::corrupt,
+        "the file is cut short: it has {} bytes, too few for tables of {} samples and {} frames",
+        file.size(), num_samples, num_frames);
   }
   FramedChunk chunk;
   chunk.offsets.resize(static_cast<size_t>(offsets_bytes));
@@ -344,8 +356,8 @@ FramedChunk read_framed_chunk(const InputFile& file) {
         offset_at(chunk.offsets, static_cast<uint64_t>(first)) == chunk.num_bytes;
     if (!follows) {
       throw error_of(ErrorCode::corrupt,
-                     "frame {} does not begin where the one before it ends, according to the table "
-                     "of frames; copy it again",
+                     "in the table of frames, frame {} does not begin at the end of the frame "
+                     "before it; copy the file again",
                      i);
     }
     next_sample += count;
@@ -354,8 +366,8 @@ FramedChunk read_framed_chunk(const InputFile& file) {
   }
   if (next_sample != num_samples || chunk.frames.offset + chunk.frames.num_bytes != file.size()) {
     throw error_of(ErrorCode::corrupt,
-                   "its frames end at sample {} and byte {}, but it has {} samples and {} bytes; "
-                   "copy it again",
+                   "the frames end at sample {} and byte {}, but the file has {} samples and {} "
+                   "bytes; copy the file again",
                    next_sample, chunk.frames.offset + chunk.frames.num_bytes, num_samples,
                    file.size());
   }

@@ -94,20 +94,20 @@ class NestedReader {
   uint32_t count(uint64_t bytes_each) {
     const auto count = from_.number<uint32_t>();
     if (count * bytes_each > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it should have {} items", count);
+      throw error_of(ErrorCode::corrupt, "the data are cut short: there must be {} items", count);
     }
     return count;
   }
 
-  // Items with commas between, in brackets.
+  // Items with commas between, in brackets: "[]" or "{}".
   template <typename Add>
-  void add_list(uint32_t num_items, const Add& add) {
-    out_ += '[';
-    for (uint32_t i = 0; i < num_items; ++i) {
+  void add_items(std::string_view brackets, size_t num_items, const Add& add) {
+    out_ += brackets.front();
+    for (size_t i = 0; i < num_items; ++i) {
       if (i > 0) out_ += ", ";
       add(i);
     }
-    out_ += ']';
+    out_ += brackets.back();
   }
 
   std::string_view take_text() {
@@ -124,7 +124,8 @@ class NestedReader {
   void add_value(int depth) {
     constexpr int kMaxDepth = 64;
     if (depth > kMaxDepth) {
-      throw error_of(ErrorCode::unsupported, "has lists and dictionaries more than {} deep",
+      throw error_of(ErrorCode::unsupported,
+                     "the value has lists and dictionaries that are nested more than {} deep",
                      kMaxDepth);
     }
     const auto tag = from_.number<uint8_t>();
@@ -133,13 +134,13 @@ class NestedReader {
         out_ += take_text();
         return;
       case NestedTag::texts:
-        return add_list(count(4), [&](uint32_t) { add_text(take_text()); });
+        return add_items("[]", count(4), [&](size_t) { add_text(take_text()); });
       case NestedTag::integers:
-        return add_list(count(8), [&](uint32_t) { add_integer(); });
+        return add_items("[]", count(8), [&](size_t) { add_integer(); });
       case NestedTag::reals:
-        return add_list(count(8), [&](uint32_t) { add_real(); });
+        return add_items("[]", count(8), [&](size_t) { add_real(); });
       case NestedTag::flags:
-        return add_list(count(1), [&](uint32_t) { add_flag(); });
+        return add_items("[]", count(1), [&](size_t) { add_flag(); });
       case NestedTag::text:
         return add_text(take_text());
       case NestedTag::integer:
@@ -151,22 +152,16 @@ class NestedReader {
       case NestedTag::none:
         out_ += "null";
         return;
-      case NestedTag::dictionary: {
-        const uint32_t num_items = count(5);
-        out_ += '{';
-        for (uint32_t i = 0; i < num_items; ++i) {
-          if (i > 0) out_ += ", ";
+      case NestedTag::dictionary:
+        return add_items("{}", count(5), [&](size_t) {
           add_text(take_text());
           out_ += ": ";
           add_value(depth + 1);
-        }
-        out_ += '}';
-        return;
-      }
+        });
       case NestedTag::records:
         return add_records();
       default:
-        throw error_of(ErrorCode::corrupt, "has the unknown tag {}", tag);
+        throw error_of(ErrorCode::corrupt, "the data contain the unknown tag {}", tag);
     }
   }
 
@@ -177,21 +172,20 @@ class NestedReader {
     keys.reserve(num_keys);
     while (keys.size() < num_keys) keys.push_back(take_text());
     if (num_keys == 0 || uint64_t{num_rows} * num_keys > from_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: it should have {} items", num_rows);
+      throw error_of(ErrorCode::corrupt, "the data are cut short: there must be {} items",
+                     num_rows);
     }
-    add_list(num_rows, [&](uint32_t) {
+    add_items("[]", num_rows, [&](size_t) {
       if (out_.size() > kMaxJsonBytes) {
-        throw error_of(ErrorCode::unsupported, "has more than {} bytes as JSON; remove the sample",
+        throw error_of(ErrorCode::unsupported,
+                       "the value has more than {} bytes as JSON; remove the sample",
                        kMaxJsonBytes);
       }
-      out_ += '{';
-      for (size_t i = 0; i < keys.size(); ++i) {
-        if (i > 0) out_ += ", ";
+      add_items("{}", keys.size(), [&](size_t i) {
         add_text(keys[i]);
         out_ += ": ";
         add_record_value();
-      }
-      out_ += '}';
+      });
     });
   }
 
@@ -210,7 +204,7 @@ class NestedReader {
       case NestedTag::record_flag:
         return add_flag();
       default:
-        throw error_of(ErrorCode::corrupt, "has the unknown tag {}", tag);
+        throw error_of(ErrorCode::corrupt, "the data contain the unknown tag {}", tag);
     }
   }
 
@@ -221,7 +215,7 @@ class NestedReader {
 }  // namespace
 
 std::string litdata_json(std::string_view bytes) {
-  if (bytes.empty()) throw Error(ErrorCode::corrupt, "is empty, not JSON");
+  if (bytes.empty()) throw Error(ErrorCode::corrupt, "the value is empty, but must be JSON");
   if (static_cast<uint8_t>(bytes[0]) >= kFirstTextByte) return std::string(bytes);
   return NestedReader(std::as_bytes(std::span(bytes))).read();
 }

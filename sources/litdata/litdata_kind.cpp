@@ -273,13 +273,14 @@ class LitDataRows final : public IndexedRows {
     if (index.root().find("shards")) {
       throw index.root().error(
           ErrorCode::unsupported,
-          "is an index of MosaicML Streaming; convert the folder as the kind 'mds'");
+          "has the format of MosaicML Streaming; convert the folder as the kind 'mds'");
     }
     LitDataConfig config = read_litdata_config(index.root().at("config"));
     if (config_ && config != *config_) {
-      throw index.root().error(ErrorCode::unsupported,
-                               "has other formats, names or compression than the index of the "
-                               "first split; convert the folders one by one");
+      throw index.root().error(
+          ErrorCode::unsupported,
+          "does not have the same formats, names and compression as the index of "
+          "the first split; convert the folders separately");
     }
     config_ = std::move(config);
     std::vector<IndexedFile> files;
@@ -349,7 +350,7 @@ class LitDataRows final : public IndexedRows {
     });
     if (!dtype) {
       format.kind = LitDataKind::refused;
-      format.refusal = "holds arrays of complex numbers, texts or objects";
+      format.refusal = "contains arrays of complex numbers, texts or objects";
       return;
     }
     format.field.dtype = *dtype;
@@ -412,9 +413,10 @@ class LitDataRows final : public IndexedRows {
     const bool is_torch = format.kind == LitDataKind::tensor;
     const std::optional<DType> dtype = dtype_of_array(format.kind, StoredBytes(cell));
     if (dtype != format.field.dtype) {
-      throw error_of(ErrorCode::unsupported,
-                     "is an array of {}, but earlier arrays have {}; convert them to one type",
-                     dtype ? to_string(*dtype) : "another type", to_string(format.field.dtype));
+      throw error_of(
+          ErrorCode::unsupported,
+          "the value is an array of {}, but earlier arrays have {}; convert all arrays to one type",
+          dtype ? to_string(*dtype) : "another type", to_string(format.field.dtype));
     }
     StoredBytes from(cell);
     const auto next = [&] { return is_torch ? from.big_endian_number() : from.number<uint32_t>(); };
@@ -422,7 +424,8 @@ class LitDataRows final : public IndexedRows {
     const uint32_t num_axes = next();
     constexpr uint32_t kMaxAxes = 64;  // NumPy's and torch's limit
     if (num_axes > kMaxAxes) {
-      throw error_of(ErrorCode::corrupt, "is an array with {} axes, more than possible", num_axes);
+      throw error_of(ErrorCode::corrupt,
+                     "the value is an array with {} axes, more than the limit of 64", num_axes);
     }
     std::vector<int64_t> shape(num_axes);
     for (int64_t& side : shape) side = next();
@@ -448,7 +451,7 @@ std::unique_ptr<Source> open_litdata(const fs::path& path, const RowOptions& opt
 
 SourceKind litdata_kind() {
   return {.name = "litdata",
-          .description = "Chunks of LitData: a folder with index.json, or one of such folders",
+          .description = "Chunks of LitData: a folder with index.json, or a folder of such folders",
           .example = "/data/imagenet-chunks /fast/imagenet",
           .options = make_source_options<KindOptions<RowOptions, open_litdata>>,
           .pictures = PictureUse::store,

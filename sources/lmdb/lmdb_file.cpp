@@ -72,10 +72,12 @@ class LmdbReader {
       return std::move(listing_);
     }
     if (databases_.size() > 1 || !listing_.entries.empty()) {
-      throw source_error(path_, ErrorCode::unsupported,
-                         "holds named databases ('{}'){}; choose one with {}",
-                         fmt::join(database_names(), "', '"),
-                         listing_.entries.empty() ? "" : " and entries", option_name("database"));
+      throw source_error(
+          path_, ErrorCode::unsupported,
+          "the file contains the named databases '{}'{}; choose one database with {}",
+          fmt::join(database_names(), "', '"),
+          listing_.entries.empty() ? "" : " and also entries without a database",
+          option_name("database"));
     }
     const std::string only = databases_.front().first;
     return list_named(only);
@@ -87,9 +89,10 @@ class LmdbReader {
         std::ranges::find(databases_, database, &std::pair<std::string, LmdbTree>::first);
     if (found == databases_.end()) {
       throw source_error(
-          path_, ErrorCode::not_found, "has no database '{}'; it has {}", printable(database),
-          databases_.empty() ? std::string("no named databases")
-                             : fmt::format("'{}'", fmt::join(database_names(), "', '")));
+          path_, ErrorCode::not_found, "the file has no database '{}'; {}", printable(database),
+          databases_.empty()
+              ? std::string("the file has no named databases")
+              : fmt::format("the databases are '{}'", fmt::join(database_names(), "', '")));
     }
     const LmdbTree tree = found->second;
     databases_.clear();
@@ -109,8 +112,8 @@ class LmdbReader {
   }
 
   Error damaged(uint64_t page, std::string_view what) const {
-    return source_error(path_, ErrorCode::corrupt, "is damaged: page {} {}; get the file again",
-                        page, what);
+    return source_error(path_, ErrorCode::corrupt,
+                        "the file is damaged: page {} {}; get the file again", page, what);
   }
 
   // The main database as the last transaction that was written to its end left it.
@@ -127,8 +130,8 @@ class LmdbReader {
     const auto version = load_le<uint32_t>(head.data() + kLmdbPageHeader + 4);
     if (version != kLmdbVersion) {
       throw source_error(path_, ErrorCode::unsupported,
-                         "is an LMDB file of version {}, but ffkit reads version {}; copy it "
-                         "with mdb_dump and mdb_load of LMDB 0.9",
+                         "the file is an LMDB file of version {}, but ffkit reads version {}; copy "
+                         "it with mdb_dump and mdb_load of LMDB 0.9",
                          version, kLmdbVersion);
     }
     constexpr size_t kTrees = kLmdbPageHeader + 24;
@@ -164,21 +167,20 @@ class LmdbReader {
     if (start.size() >= kHeaderOf32Bits + 4 &&
         load_le<uint32_t>(start.data() + kHeaderOf32Bits) == kLmdbMagic) {
       return source_error(path_, ErrorCode::unsupported,
-                          "is an LMDB file of a 32-bit machine; copy it with mdb_dump there and "
-                          "mdb_load here");
+                          "the file is an LMDB file of a 32-bit machine; copy it with mdb_dump on "
+                          "that machine and mdb_load on this machine");
     }
     if (start.size() >= kLmdbPageHeader + 4 &&
         load_le<uint32_t>(start.data() + kLmdbPageHeader) == __builtin_bswap32(kLmdbMagic)) {
-      return source_error(
-          path_, ErrorCode::unsupported,
-          "is an LMDB file of a big-endian machine; copy it with mdb_dump there and "
-          "mdb_load here");
+      return source_error(path_, ErrorCode::unsupported,
+                          "the file is an LMDB file of a big-endian machine; copy it with mdb_dump "
+                          "on that machine and mdb_load on this machine");
     }
     const ContentKind kind = content_kind(start);
     if (kind == ContentKind::unknown) {
-      return source_error(path_, ErrorCode::unsupported, "is not an LMDB file");
+      return source_error(path_, ErrorCode::unsupported, "the file is not an LMDB file");
     }
-    return source_error(path_, ErrorCode::unsupported, "is {}, not an LMDB file",
+    return source_error(path_, ErrorCode::unsupported, "the file is {}, not an LMDB file",
                         content_name(kind));
   }
 
@@ -187,21 +189,21 @@ class LmdbReader {
     if (tree.root != kNoLmdbPage) walk_page(tree.root, 0);
     const size_t num_found = listing_.entries.size() + databases_.size() - num_before;
     if (num_found != tree.entries) {
-      throw source_error(
-          path_, ErrorCode::corrupt,
-          "is damaged: its tree has {} entries, but its header says {}; get the file again",
-          num_found, tree.entries);
+      throw source_error(path_, ErrorCode::corrupt,
+                         "the file is damaged: its tree has {} entries, but its header says {} "
+                         "entries; get the file again",
+                         num_found, tree.entries);
     }
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): kMostLmdbDepth deep
   void walk_page(uint64_t number, int depth) {
     throw_if_cancelled(cancel_);
-    if (depth >= kMostLmdbDepth) throw damaged(number, "is too deep in the tree");
+    if (depth >= kMostLmdbDepth) throw damaged(number, "lies too deep in the tree");
     if (number >= is_read_.size()) {
       throw source_error(
           path_, ErrorCode::corrupt,
-          "is cut short: it has {} pages, but its tree uses page {}; get the file again",
+          "the file is cut short: it has {} pages, but its tree uses page {}; get the file again",
           is_read_.size(), number);
     }
     if (is_read_[number]) throw damaged(number, "appears twice in the tree");
@@ -216,7 +218,7 @@ class LmdbReader {
       throw damaged(number, "is neither a branch nor a leaf");
     }
     if (lower < kLmdbPageHeader || lower > page_bytes_) {
-      throw damaged(number, "has more nodes than fit into it");
+      throw damaged(number, "has more nodes than fit into the page");
     }
     const size_t num_nodes = (lower - kLmdbPageHeader) / sizeof(uint16_t);
     for (size_t i = 0; i < num_nodes; ++i) {
@@ -245,13 +247,13 @@ class LmdbReader {
     const bool is_big = (flags & kBigValue) != 0;
     const uint64_t in_page = is_big ? sizeof(uint64_t) : num_bytes;
     if (value_at > page.size() || in_page > page.size() - value_at) {
-      throw damaged(number, "has a node that does not fit into it");
+      throw damaged(number, "has a node that does not fit into the page");
     }
     std::string key(reinterpret_cast<const char*>(node) + kLmdbNodeHeader, key_bytes);
     if ((flags & kSeveralValues) != 0) {
       throw source_error(path_, ErrorCode::unsupported,
-                         "has several values for the key '{}' (MDB_DUPSORT); copy each value to "
-                         "its own key",
+                         "the file has several values for the key '{}' (MDB_DUPSORT); copy each "
+                         "value to its own key",
                          printable(key));
     }
     if ((flags & kSubDatabase) != 0) {
@@ -328,7 +330,7 @@ std::vector<NamedLmdb> lmdb_files_at(const fs::path& path) {
     throw source_error(path, ErrorCode::not_found, "there is no such file or folder");
   }
   std::vector<NamedLmdb> found;
-  try {
+  while_listing(path, [&] {
     for (const FolderEntry& entry : FolderEntries(path)) {
       const std::string name = name_of_file(entry.path());
       if (name.starts_with('.')) continue;
@@ -339,9 +341,7 @@ std::vector<NamedLmdb> lmdb_files_at(const fs::path& path) {
         found.push_back({stem_of_lmdb(name), entry.path() / kDataFile});
       }
     }
-  } catch (const fs::filesystem_error& error) {
-    throw source_io_error(path, "cannot be listed", error.code().value());
-  }
+  });
   std::ranges::sort(found);
   return found;
 }
@@ -367,7 +367,8 @@ std::vector<LmdbPlace> find_lmdb_files(const fs::path& path) {
   const std::vector<NamedLmdb> found = lmdb_files_at(path);
   if (found.empty()) {
     throw source_error(path, ErrorCode::not_found,
-                       "holds no LMDB: no data.mdb, no folder with data.mdb, no .mdb file");
+                       "the folder contains no LMDB: there is no data.mdb, no folder with data.mdb "
+                       "and no .mdb file");
   }
   const bool tell = std::ranges::any_of(
       found, [](const NamedLmdb& one) { return !split_in_name(one.stem).empty(); });

@@ -241,11 +241,11 @@ class LmdbRows final : public FileRows {
       if (!places.others[i]) continue;
       const FileRange& value = *places.others[i];
       if (value.num_bytes > options().max_sample_bytes) {
-        throw error_of(
-            ErrorCode::unsupported,
-            "column '{}': has {} bytes, but a sample may have at most {}; raise the limit with {}",
-            members_->others[i], value.num_bytes, options().max_sample_bytes,
-            option_name("max_sample_bytes"));
+        throw error_of(ErrorCode::unsupported,
+                       "the value of the column '{}' has {} bytes, more than the limit of {} bytes "
+                       "for a sample; raise the limit with {}",
+                       members_->others[i], value.num_bytes, options().max_sample_bytes,
+                       option_name("max_sample_bytes"));
       }
       const std::span<std::byte> bytes = buffers.bytes(static_cast<size_t>(value.num_bytes));
       read_file(split, places.file, value.offset, bytes);
@@ -276,9 +276,9 @@ class LmdbRows final : public FileRows {
     if (given == LmdbValue::automatic) {
       if (num(LmdbContent::pickle) > 0 && 2 * num(LmdbContent::pickle) >= num_all) {
         throw source_error(path(), ErrorCode::unsupported,
-                           "{} of {} values are pickles ('{}'), which run code when they are read; "
-                           "convert them in Python with the loop that reads them and ffkit.Writer, "
-                           "or take their bytes with {}",
+                           "{} of {} values are pickles (key '{}'), and pickles can run code when "
+                           "a program reads them; read the values in Python and write them with "
+                           "ffkit.Writer, or store their bytes with {}",
                            num(LmdbContent::pickle), num_all, printable(pickled),
                            option_set("value", "bytes"));
       }
@@ -440,24 +440,27 @@ std::unique_ptr<Source> open_lmdb(const fs::path& path, const LmdbOptions& optio
 void describe(LmdbOptions& options, OptionTable& table) {
   table.add_choice(
       "value", options.value,
-      "Kind of the values. picture: files of pictures; datum: Caffe's messages; bytes, text: as "
-      "they are; auto: pictures or Datum messages if at least half of them are, else bytes");
+      "Kind of the values. 'picture' means files of pictures, and 'datum' means Datum messages of "
+      "Caffe. 'bytes' and 'text' store the values as they are. 'auto' means 'picture' or 'datum' "
+      "if at least half of the values have this kind, or else 'bytes'");
   table.add("rgb", options.is_rgb,
-            "Pixels in Datum messages are in the order red, green, blue, not blue, green, red");
-  table.add("database", options.database, "The named database to convert, if a file has several")
+            "Pixels in Datum messages have the order red, green, blue. Without this option, the "
+            "order is blue, green, red");
+  table
+      .add("database", options.database,
+           "Name of the database to convert, if a file has several databases")
       .set_default("the only one");
   describe(options.rows, table);
 }
 
 SourceKind lmdb_kind() {
-  return {
-      .name = "lmdb",
-      .description = "LMDB: pictures by key, as LSUN has them, Datum messages of Caffe, or bytes",
-      .example = "/data/lsun /fast/lsun",
-      .options = make_source_options<KindOptions<LmdbOptions, open_lmdb>>,
-      .pictures = PictureUse::store,
-      .takes_exif = true,
-      .place = 58};
+  return {.name = "lmdb",
+          .description = "LMDB: pictures with keys as in LSUN, Datum messages of Caffe, or bytes",
+          .example = "/data/lsun /fast/lsun",
+          .options = make_source_options<KindOptions<LmdbOptions, open_lmdb>>,
+          .pictures = PictureUse::store,
+          .takes_exif = true,
+          .place = 58};
 }
 
 }  // namespace ffkit

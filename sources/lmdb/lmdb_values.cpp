@@ -56,25 +56,12 @@ class DatumReader {
   bool set_number(uint64_t number, uint64_t value) {
     // int32 is sign-extended to 64 bits.
     const auto number32 = static_cast<int64_t>(static_cast<int32_t>(value));
-    switch (number) {
-      case 1:
-        datum.channels = number32;
-        return true;
-      case 2:
-        datum.height = number32;
-        return true;
-      case 3:
-        datum.width = number32;
-        return true;
-      case 5:
-        datum.label = number32;
-        return true;
-      case 7:
-        datum.is_encoded = value != 0;
-        return true;
-      default:
-        return number > 7;
-    }
+    if (number == 1) datum.channels = number32;
+    if (number == 2) datum.height = number32;
+    if (number == 3) datum.width = number32;
+    if (number == 5) datum.label = number32;
+    if (number == 7) datum.is_encoded = value != 0;
+    return number != 4 && number != 6;
   }
 
   bool set_bytes(uint64_t number, FileRange range) {
@@ -232,10 +219,11 @@ void set_datum(std::span<const std::byte> message, LmdbContent content, PlaneOrd
   const std::optional<Datum> datum = read_datum(std::ssize(message), bytes, &floats);
   if (!datum || !datum->is_whole()) {
     throw Error(ErrorCode::corrupt,
-                "is not a Datum of Caffe, or its shape does not match its numbers");
+                "the value is not a Datum of Caffe, or is a Datum with a shape that does not match "
+                "its numbers");
   }
   if (content_of(*datum) != content) {
-    throw error_of(ErrorCode::corrupt, "is a Datum of {}, but the others are of {}",
+    throw error_of(ErrorCode::corrupt, "the value is a Datum with {}, but the other values have {}",
                    content_of(*datum) == LmdbContent::datum_picture ? "a picture" : "an array",
                    content == LmdbContent::datum_picture ? "pictures" : "other arrays");
   }

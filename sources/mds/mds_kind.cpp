@@ -12,6 +12,7 @@
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/format/schema.h>
 
+#include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "files/file_group.h"
@@ -125,8 +126,8 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
   }
   if (name == "pkl") {
     return refused_encoding(
-        "has the encoding 'pkl': it contains pickled Python objects, which can run programs when "
-        "they are read");
+        "has the encoding 'pkl', which contains pickled Python objects, and these objects can run "
+        "programs when a program reads them");
   }
   return refused_encoding(
       fmt::format("has the encoding '{}', which MosaicML Streaming does not define", name));
@@ -136,7 +137,8 @@ MdsEncoding parse_mds_encoding(const std::string& name) {
 DType mds_array_dtype(uint8_t number) {
   const auto* const found = std::ranges::find(kNumberTypes, number, &NumberType::number);
   if (found != std::end(kNumberTypes)) return found->dtype;
-  throw error_of(ErrorCode::corrupt, "is an array with the unknown type number {}", number);
+  throw error_of(ErrorCode::corrupt, "the value is an array with the unknown type number {}",
+                 number);
 }
 
 struct MdsColumn {
@@ -146,21 +148,18 @@ struct MdsColumn {
   bool operator==(const MdsColumn&) const = default;
 };
 
-std::string_view mds_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 template <typename T>
 T number_in(std::span<const std::byte> bytes) {
-  const std::string_view text = mds_text(bytes);
+  const std::string_view text = row_text(bytes);
   T value{};
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
   if (error == std::errc::result_out_of_range) {
-    throw error_of(ErrorCode::unsupported, "is {}, which does not fit into 64 bits",
+    throw error_of(ErrorCode::unsupported, "the value is {}, which does not fit into 64 bits",
                    text.substr(0, 40));
   }
   if (error != std::errc() || end != text.end()) {
-    throw error_of(ErrorCode::corrupt, "is '{}', not a number", text.substr(0, 40));
+    throw error_of(ErrorCode::corrupt, "the value is '{}', but must be a number",
+                   text.substr(0, 40));
   }
   return value;
 }
@@ -188,7 +187,7 @@ std::vector<MdsColumn> columns_of(const IndexValue& shard) {
 void require_mds(const IndexFile& index) {
   if (index.root().find("chunks")) {
     throw index.root().error(ErrorCode::unsupported,
-                             "is an index of LitData; convert the folder as the kind 'litdata'");
+                             "has the format of LitData; convert the folder as the kind 'litdata'");
   }
 }
 
@@ -198,8 +197,8 @@ void require_shard(const IndexValue& shard) {
   if (version != 2 || format != "mds") {
     throw shard.error(
         ErrorCode::unsupported,
-        fmt::format("has the format '{}', version {}, but ffkit reads only mds, version 2; write "
-                    "it with a newer MosaicML Streaming, or with its MDSWriter",
+        fmt::format("has the format '{}' of version {}, but ffkit reads only the format 'mds' of "
+                    "version 2; write the shard again with MDSWriter of a newer MosaicML Streaming",
                     format, version));
   }
 }
@@ -218,8 +217,8 @@ IndexedFile file_of(const fs::path& folder, const IndexValue& shard) {
   const std::string name = compression.substr(0, compression.find(':'));
   if (name != "zstd" && name != "gz" && name != "bz2") {
     file.refused_compression = fmt::format(
-        "is compressed with '{}', which ffkit cannot read; read the folder once with MosaicML's "
-        "StreamingDataset(local=...) to get decompressed shards",
+        "the shard is compressed with '{}', which ffkit cannot read; to get decompressed shards, "
+        "read the folder once with MosaicML's StreamingDataset(local=...)",
         name);
   }
   return file;
@@ -270,8 +269,8 @@ class MdsRows final : public IndexedRows {
       has_columns_ = true;
       if (columns != mds_columns_) {
         throw shard.error(ErrorCode::unsupported,
-                          "has other columns than the first shard; convert folders with different "
-                          "columns separately");
+                          "does not have the same columns as the first shard; convert folders with "
+                          "different columns separately");
       }
       if (!is_taken(file, taken)) continue;
       for (const auto& [algorithm, digits] : file.hashes) ++num_hashes_[algorithm];
@@ -420,9 +419,10 @@ class MdsRows final : public IndexedRows {
     StoredBytes from(cell);
     const DType dtype = encoding.dtype ? *encoding.dtype : mds_array_dtype(from.number<uint8_t>());
     if (dtype != encoding.field.dtype) {
-      throw error_of(ErrorCode::unsupported,
-                     "is an array of {}, but those before it are of {}; convert all to one type",
-                     to_string(dtype), to_string(encoding.field.dtype));
+      throw error_of(
+          ErrorCode::unsupported,
+          "the value is an array of {}, but earlier arrays have {}; convert all arrays to one type",
+          to_string(dtype), to_string(encoding.field.dtype));
     }
     if (encoding.shape) return stored_tensor(dtype, *encoding.shape, from.rest());
     const auto head = from.number<uint8_t>();
@@ -468,7 +468,7 @@ FileListing mds_files(const fs::path& path, const RowOptions& /*options*/) {
     all.splits.push_back(listed_files(folder, files, all.notes));
     if (all.splits.back().files.empty()) {
       throw source_error(index.path(), ErrorCode::not_found,
-                         "lists no samples; give a folder with samples");
+                         "the index lists no samples; give a folder with samples");
     }
   }
   return all;

@@ -85,8 +85,8 @@ class MemberReader {
     const std::string found = at_ < text_.size()
                                   ? fmt::format("found '{}'", printable(text_.substr(at_, 1)))
                                   : "the text ends";
-    throw error_of(ErrorCode::corrupt, "is not valid JSON: expected {} at byte {}, but {}", wanted,
-                   at_ + 1, found);
+    throw error_of(ErrorCode::corrupt, "the text is not valid JSON: expected {} at byte {}, but {}",
+                   wanted, at_ + 1, found);
   }
 
   void expect(char wanted) {
@@ -246,7 +246,7 @@ class MemberReader {
       }
     }
     const std::string_view raw = text_.substr(begin, at_ - begin);
-    if (!simdjson::validate_utf8(raw.data(), raw.size())) note("has bytes that are not UTF-8");
+    if (!simdjson::validate_utf8(raw.data(), raw.size())) note("has bytes that are not UTF-8 text");
     ++at_;
   }
 
@@ -266,7 +266,7 @@ class MemberReader {
         }
       }
       if (code >= 0xD800 && code < 0xE000) {
-        note(fmt::format("has half a surrogate pair, \\u{:04x}", code));
+        note(fmt::format("has only one half of a surrogate pair, \\u{:04x}", code));
         code = 0xFFFD;
       }
       if (out != nullptr) append_character(*out, code);

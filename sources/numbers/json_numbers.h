@@ -39,8 +39,8 @@ T json_number(simdjson::dom::element value) {
     }
     // It would become an infinity.
     if (std::abs(number) > double{std::numeric_limits<T>::max()}) {
-      throw error_of(ErrorCode::invalid_argument, "{} is outside the range of f{}", number,
-                     8 * sizeof(T));
+      throw error_of(ErrorCode::invalid_argument, "the number {} is outside the range of f{}",
+                     number, 8 * sizeof(T));
     }
     return static_cast<T>(number);
   } else {
@@ -50,7 +50,7 @@ T json_number(simdjson::dom::element value) {
     }
     if (number < int64_t{std::numeric_limits<T>::min()} ||
         number > int64_t{std::numeric_limits<T>::max()}) {
-      throw error_of(ErrorCode::invalid_argument, "{} is not between {} and {}", number,
+      throw error_of(ErrorCode::invalid_argument, "the number {} is not between {} and {}", number,
                      std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
     }
     return static_cast<T>(number);

@@ -84,7 +84,7 @@ class TableReader {
     if (error != simdjson::SUCCESS) {
       throw Error(
           ErrorCode::corrupt,
-          fmt::format("is not valid JSON: {}",
+          fmt::format("the file is not valid JSON: {}",
                       json_problem({elements_.text().data(), elements_.text().size()}, error)),
           {.path = file_.path().string(), .offset = elements_.range().offset});
     }
@@ -100,9 +100,9 @@ class TableReader {
       return;
     refuse_member(
         Error(ErrorCode::invalid_argument,
-              fmt::format("'{}' is {}, but must be a list of objects, as for pycocotools{}",
-                          elements_.key(), json_type_name(value),
-                          value.is_object() ? "; write the object's values as a list" : ""),
+              fmt::format("'{}' is {}, but pycocotools needs a list of objects{}", elements_.key(),
+                          json_type_name(value),
+                          value.is_object() ? "; write the values of the object as a list" : ""),
               {.path = file_.path().string()}));
   }
 
@@ -301,18 +301,18 @@ void JsonElements::require_object() {
   };
   if (kind == ContentKind::utf8_with_bom) {
     refuse(
-        "begins with a byte order mark, which JSON and Python's json do not allow; save it as "
-        "UTF-8 without one");
+        "the file begins with a byte order mark, but JSON does not allow this mark; save the file "
+        "as UTF-8 without a byte order mark");
   }
   if (kind != ContentKind::unknown) {
     const std::string remedy = content_remedy(kind);
-    refuse(
-        fmt::format("is {}, not JSON{}{}", content_name(kind), remedy.empty() ? "" : "; ", remedy));
+    refuse(fmt::format("the file is {}, not JSON{}{}", content_name(kind),
+                       remedy.empty() ? "" : "; ", remedy));
   }
   if (first == '[') {
     refuse(
-        "is a JSON list, so it may be a file of results or detections; give a file of annotations, "
-        "which is an object with the lists 'images' and 'annotations'");
+        "the file is a JSON list, so it may be a file of results or detections; give a file of "
+        "annotations, which is a JSON object with the lists 'images' and 'annotations'");
   }
 }
 
@@ -348,11 +348,12 @@ bool JsonElements::refill() {
   end_ -= first;
   kept_ = 0;
   if (end_ > kMaxElementBytes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("an element has more than {} MiB, much more than an annotation needs; "
-                            "a bracket or a quotation mark may be missing",
-                            kMaxElementBytes >> 20),
-                {.path = file_.path().string(), .offset = base_});
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("an element of the JSON file has more than {} MiB, much more than an "
+                    "annotation needs; check whether a bracket or a quotation mark is missing",
+                    kMaxElementBytes >> 20),
+        {.path = file_.path().string(), .offset = base_});
   }
   const size_t num_bytes = static_cast<size_t>(std::min<int64_t>(num_left, kElementChunkBytes));
   const size_t needed = end_ + num_bytes + simdjson::SIMDJSON_PADDING;
@@ -419,7 +420,7 @@ void JsonElements::fail_at(const std::string& what) const {
                                 ? "the file ends; download or copy it again"
                                 : fmt::format("found '{}'", std::string(1, buffer_[position_]));
   throw Error(ErrorCode::corrupt,
-              fmt::format("is not valid JSON: expected {}, but {}", what, found),
+              fmt::format("the file is not valid JSON: expected {}, but {}", what, found),
               {.path = file_.path().string(), .offset = base_ + static_cast<int64_t>(position_)});
 }
 
@@ -467,7 +468,7 @@ std::string number_beyond_json(std::string_view text) {
     } else {
       for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
         if (!text.substr(at).starts_with(name)) continue;
-        return fmt::format("{} is {} at byte {} of the row, which is not a number in JSON",
+        return fmt::format("{} is {} at byte {} of the row, but JSON has no such number",
                            key.empty() ? "a value" : fmt::format("'{:.60}'", key), name, at);
       }
     }

@@ -25,7 +25,8 @@ constexpr int64_t kMaxFileBytes = 256 << 20;
 
 [[noreturn]] void refuse_file(const fs::path& path, const std::string& what) {
   throw source_error(path, ErrorCode::corrupt,
-                     "is not a file of CAN bus messages: {}; unpack can_bus.zip again", what);
+                     "the file is not a file of CAN bus messages: {}; unpack can_bus.zip again",
+                     what);
 }
 
 // Calls use(dom::object) for each message of a file.

@@ -28,10 +28,6 @@ FileStamp stamp_of_file(const fs::path& path) {
   return none ? FileStamp{} : stamp;
 }
 
-int64_t size_of_file(const fs::path& path) {
-  return stamp_of_file(path).num_bytes;
-}
-
 struct Missing {
   int64_t num_missing = 0;
   int64_t num_all = 0;
@@ -221,7 +217,7 @@ void Listing::require_channels() const {
   }
   throw source_error(root_, ErrorCode::unsupported,
                      "sample_data.json has no key frame of {}; ffkit converts only data sets with "
-                     "a lidar, because it relates all other sensors to the lidar",
+                     "a lidar, because all other sensors are stored relative to the lidar",
                      fmt::join(missing, ", "));
 }
 
@@ -234,8 +230,10 @@ void Listing::list_scene(Row scene, SplitListing& split) {
   for (Row sample = t_.scenes.first_sample[scene]; sample != kNoRow;
        sample = t_.samples.next[sample]) {
     if (t_.samples.scene[sample] != scene) {
-      refuse(fmt::format("continues with sample {}, which belongs to another scene",
-                         to_string(t_.samples.token[sample])));
+      refuse(
+          fmt::format("has the sample {} in its chain of 'next' tokens, but this sample belongs to "
+                      "another scene",
+                      to_string(t_.samples.token[sample])));
     }
     for (uint8_t channel = 0; channel < kNumChannels; ++channel) {
       if (options_.is_taken[channel] && key_frames_[sample][channel] == kNoRow) {
@@ -247,7 +245,7 @@ void Listing::list_scene(Row scene, SplitListing& split) {
     ++count;
   }
   if (count != t_.scenes.num_samples[scene]) {
-    refuse(fmt::format("has {} samples according to scene.json, but {} in sample.json",
+    refuse(fmt::format("has {} samples in scene.json, but {} samples in sample.json",
                        t_.scenes.num_samples[scene], count));
   }
 }
@@ -288,8 +286,8 @@ void Listing::look_at_files() {
     if (channel == kLidarChannel && file_bytes_[row] % kPointBytes != 0) {
       if (!options_.allow_partial) {
         throw source_error(root_ / all.filename[row], ErrorCode::corrupt,
-                           "has {} bytes, which is not a multiple of 20 (five f32 per point); "
-                           "unpack it again, or leave its field empty with {}",
+                           "the file has {} bytes, but each point has 20 bytes (five f32); unpack "
+                           "the file again, or leave its field empty with {}",
                            file_bytes_[row], option_on("allow_partial"));
       }
       file_bytes_[row] = 0;
@@ -307,17 +305,18 @@ void Listing::look_at_files() {
                                     missing[channel].num_missing, missing[channel].num_all));
   }
   const std::string what =
-      fmt::format("{} of the {} files are missing, empty or cut ({}): {}{}", num_missing,
+      fmt::format("{} of the {} files are missing, empty or cut off ({}): {}{}", num_missing,
                   taken.size(), fmt::join(by_sensor, ", "), fmt::join(examples, ", "),
                   num_missing > static_cast<int64_t>(kExamples) ? ", ..." : "");
   if (!options_.allow_partial) {
-    throw source_error(root_, ErrorCode::not_found,
-                       "{}; unpack the v1.0-*_blobs.tgz with these files, leave out sensors or "
-                       "sweeps ({}, {}, {}), or take the existing files with {}",
-                       what, option_name("cameras"), option_name("no_radar"),
-                       option_name("keyframes_only"), option_on("allow_partial"));
+    throw source_error(
+        root_, ErrorCode::not_found,
+        "{}; unpack the v1.0-*_blobs.tgz archives with these files, leave out sensors or sweeps "
+        "with {}, {} or {}, or convert only the existing files with {}",
+        what, option_name("cameras"), option_name("no_radar"), option_name("keyframes_only"),
+        option_on("allow_partial"));
   }
-  notes_.push_back(what + "; their fields are null");
+  notes_.push_back(what + "; the fields of these files are null");
 }
 
 void Listing::look_at_labels(const LabelFiles& files, const char* what,
@@ -372,11 +371,13 @@ void Listing::leave_out_empty_keyframes() {
   }
   std::erase_if(splits_, [](const SplitListing& split) { return split.keyframes.empty(); });
   if (splits_.empty()) {
-    throw source_error(root_, ErrorCode::not_found,
-                       "has no files of keyframes; unpack v1.0-*_blobs.tgz here");
+    throw source_error(
+        root_, ErrorCode::not_found,
+        "the folder has no files of keyframes; unpack v1.0-*_blobs.tgz in this folder");
   }
   if (num_left_out > 0) {
-    notes_.push_back(fmt::format("{} keyframes have no files and are left out", num_left_out));
+    notes_.push_back(
+        fmt::format("ffkit leaves out {} keyframes, because they have no files", num_left_out));
   }
 }
 
@@ -447,7 +448,7 @@ void Listing::list_maps() {
   int64_t num_damaged = 0;
   for (const std::string& filename : t_.maps.filename) {
     const fs::path path = root_ / filename;
-    const bool is_missing = size_of_file(path) == 0;
+    const bool is_missing = stamp_of_file(path).num_bytes == 0;
     const std::string problem = is_missing ? "" : problem_of_png(path);
     num_missing += is_missing ? 1 : 0;
     num_damaged += problem.empty() ? 0 : 1;
@@ -455,7 +456,7 @@ void Listing::list_maps() {
     if (problem.empty() || options_.allow_partial) continue;
     throw source_error(
         path, ErrorCode::corrupt,
-        problem + "; unpack it again, or leave it out with " + option_on("allow_partial"));
+        problem + "; unpack the map again, or leave it out with " + option_on("allow_partial"));
   }
   for (SplitListing& split : splits_) {
     std::vector<bool> is_used(t_.maps.size(), false);

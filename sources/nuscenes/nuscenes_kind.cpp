@@ -53,11 +53,13 @@ std::string find_version(const fs::path& path, const std::string& wanted) {
     if (std::ranges::find(found, wanted) != found.end()) return wanted;
     const std::string remedy =
         is_official_version(wanted)
-            ? fmt::format("unpack {}_meta.tgz here", wanted)
-            : fmt::format("own scenes need their splits in {} beside the tables", kSplitsFile);
-    throw source_error(path, ErrorCode::not_found,
-                       "has no folder {} with the tables (found: {}); {}", wanted, is_there,
-                       remedy);
+            ? fmt::format("unpack {}_meta.tgz in this folder", wanted)
+            : fmt::format("for your own scenes, write the splits into {} beside the tables",
+                          kSplitsFile);
+    throw source_error(
+        path, ErrorCode::not_found,
+        "there is no folder {} with the tables (existing folders with tables: {}); {}", wanted,
+        is_there, remedy);
   }
   if (found.size() == 1) return found.front();
   throw source_error(
@@ -183,15 +185,9 @@ class NuScenes : public ListedSource {
   std::vector<fs::path> roots() const override { return {path_}; }
 
   Schema split_schema(size_t split) const override {
-    switch (splits_.at(split).kind) {
-      case Kind::keyframes:
-        break;
-      case Kind::sweeps:
-        return reader_.sweep_schema();
-      case Kind::maps:
-        return reader_.map_schema();
-    }
-    return reader_.keyframe_schema();
+    const Kind kind = splits_.at(split).kind;
+    if (kind == Kind::sweeps) return reader_.sweep_schema();
+    return kind == Kind::maps ? reader_.map_schema() : reader_.keyframe_schema();
   }
 
   std::map<std::string, std::string> facts(size_t /*split*/) const override {
@@ -315,14 +311,10 @@ class NuScenes : public ListedSource {
 
   // A keyframe's token, or the file of a sweep or map.
   std::string name_of(const Listed& listed, size_t i) const {
-    switch (listed.kind) {
-      case Kind::keyframes:
-        break;
-      case Kind::sweeps:
-        return std::string(tables_->sample_data.filename[listed.listing->sweeps.at(i)]);
-      case Kind::maps:
-        return tables_->maps.filename[listed.listing->maps.at(i)];
+    if (listed.kind == Kind::sweeps) {
+      return std::string(tables_->sample_data.filename[listed.listing->sweeps.at(i)]);
     }
+    if (listed.kind == Kind::maps) return tables_->maps.filename[listed.listing->maps.at(i)];
     return to_string(tables_->samples.token[listed.listing->keyframes.at(i)]);
   }
 
@@ -358,10 +350,9 @@ class NuScenes : public ListedSource {
 std::unique_ptr<Source> open_nuscenes(const fs::path& path, const NuScenesOptions& options) {
   const PlacesListed listed;
   if (options.images.exif == ExifUse::apply) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "pictures of nuScenes are not turned, because boxes and intrinsics refer to the stored "
-        "pixels; leave out exif");
+    throw Error(ErrorCode::invalid_argument,
+                "ffconvert does not turn the pictures of nuScenes, because boxes and intrinsics "
+                "refer to the stored pixels; leave out exif");
   }
   return std::make_unique<nuscenes::NuScenes>(Place(path).path(), options);
 }
@@ -370,12 +361,13 @@ void describe(NuScenesOptions& options, OptionTable& table) {
   constexpr int kMaxSweeps = 100;
   table
       .add("version", options.version,
-           "Folder of the tables: v1.0-trainval, v1.0-test, v1.0-mini, or another one, which also "
-           "has the devkit's splits.json; needed if SRC has several such folders")
+           "Folder with the tables, such as v1.0-trainval, v1.0-test or v1.0-mini. A folder with "
+           "another name must also contain the devkit's splits.json. This option is necessary if "
+           "SRC has several such folders")
       .set_default("the only one in SRC");
   table
       .add("sweeps", options.lidar_sweeps,
-           "Number of lidar sweeps before each keyframe; each sweep is stored once")
+           "Number of lidar sweeps before each keyframe. Each sweep is stored only once")
       .set_range(0, kMaxSweeps);
   table
       .add("radar-sweeps", options.radar_sweeps,
@@ -385,15 +377,16 @@ void describe(NuScenesOptions& options, OptionTable& table) {
       .add("camera-sweeps", options.camera_sweeps,
            "Number of sweeps of each camera before each keyframe")
       .set_range(0, kMaxSweeps);
-  table.add_choice("lidar-dtype", options.lidar_dtype, {"f32", "f16"},
-                   "Data type of lidar points. f32: as in the files; f16: half the size, with an "
-                   "error of up to 0.4 cm within 16 m, and of up to 3.1 cm beyond 64 m");
+  table.add_choice(
+      "lidar-dtype", options.lidar_dtype, {"f32", "f16"},
+      "Data type of lidar points. 'f32' is the type in the files. 'f16' has half the size, with an "
+      "error of up to 0.4 cm within 16 m, and of up to 3.1 cm beyond 64 m");
   table.add("allow-partial", options.allow_partial,
-            "Missing and damaged files become null fields instead of an error; keyframes without "
-            "any file are left out");
+            "Stores null fields instead of missing and damaged files, which are otherwise an "
+            "error. Keyframes without any file are left out");
   table
       .add_names("splits", options.splits,
-                 "Splits to convert, such as train,val, or those of splits.json")
+                 "Splits to convert, such as train,val. Names in splits.json are also possible")
       .set_default("all");
   table
       .add_words(
@@ -402,8 +395,8 @@ void describe(NuScenesOptions& options, OptionTable& table) {
             options.radar_filter =
                 word == "devkit" ? nuscenes::RadarFilter() : nuscenes::kAllRadarPoints;
           },
-          "Radar points to store. none: all points; devkit: only points that pass the devkit's "
-          "default filters (valid, known motion, unambiguous)")
+          "Radar points to store. With 'none', all points are stored. With 'devkit', only points "
+          "that pass the devkit's default filters (valid, known motion, unambiguous) are stored")
       .set_choices({"none", "devkit"});
 }
 
@@ -413,7 +406,10 @@ class NuScenesKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
     ffkit::describe(options_, table);
-    table.add_names("cameras", cameras_, "Cameras to convert, such as CAM_FRONT,CAM_BACK, or none")
+    table
+        .add_names("cameras", cameras_,
+                   "Cameras to convert, such as CAM_FRONT,CAM_BACK. The word 'none' leaves out all "
+                   "cameras")
         .set_default("all six");
     table.add("no-radar", no_radar_, "Leaves out the radars");
     table.add("keyframes-only", keyframes_only_, "Leaves out the sweeps of all sensors");

@@ -29,16 +29,17 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
   try {
     json = nlohmann::ordered_json::parse(read_source_text(path));
   } catch (const nlohmann::json::exception& error) {
-    refuse(fmt::format("is not valid JSON: {}", error.what()));
+    refuse(fmt::format("the file is not valid JSON: {}", error.what()));
   }
-  if (!json.is_object()) refuse("is not a JSON object");
+  if (!json.is_object()) refuse("the file is not a JSON object");
   for (const auto& [name, scenes] : json.items()) {
     SceneSplit split{.name = name, .is_own = true};
-    if (!scenes.is_array()) refuse(fmt::format("'{}' is not a list of scene names", name));
+    if (!scenes.is_array()) refuse(fmt::format("'{}' must be a list of names of scenes", name));
     std::set<std::string> names;
     for (const auto& scene : scenes) {
       if (!scene.is_string())
-        refuse(fmt::format("'{}' contains {}, which is not a scene name", name, scene.dump()));
+        refuse(fmt::format("'{}' contains {}, but must contain only names of scenes", name,
+                           scene.dump()));
       // The devkit asks only whether a scene is in the list.
       if (names.insert(scene.get<std::string>()).second) split.scenes.push_back(scene);
     }
@@ -91,10 +92,10 @@ std::vector<SceneSplit> list_scene_splits(const fs::path& folder, const std::str
     }
     const auto official = std::ranges::find(splits, own.name, &SceneSplit::name);
     if (official != splits.end() && has_scenes(*official)) {
-      throw source_error(
-          folder / kSplitsFile, ErrorCode::invalid_argument,
-          "has the split '{}', but the devkit always uses its own scenes for it; rename the split",
-          own.name);
+      throw source_error(folder / kSplitsFile, ErrorCode::invalid_argument,
+                         "the file has the split '{}', but the devkit always uses its own scenes "
+                         "for this split; rename the split",
+                         own.name);
     }
     add_note(notes, (folder / kSplitsFile).string(),
              "the split '{}' is taken from this file, but the devkit has its own list with this "

@@ -1,8 +1,5 @@
 #include "nuscenes/points.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +11,7 @@
 #include <ffkit/nuscenes/classes.h>
 #include <ffkit/nuscenes/record.h>
 
+#include "archives/archive_reader.h"
 #include "base/make_error.h"
 #include "base/number_text.h"
 #include "converter/input/sample_arrays.h"
@@ -43,8 +41,8 @@ class Header {
     std::string_view line = next_line();
     while (line.starts_with('#')) line = next_line();
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') {
-      throw error_of(ErrorCode::corrupt, "is not a PCD file of a radar: its header has no '{}'",
-                     key);
+      throw error_of(ErrorCode::corrupt,
+                     "the file is not a PCD file of a radar: its header has no line '{}'", key);
     }
     line.remove_prefix(key.size() + 1);
     return line;
@@ -52,9 +50,10 @@ class Header {
 
   void require(std::string_view key, std::string_view wanted) {
     if (const std::string_view found = value(key); found != wanted) {
-      throw error_of(ErrorCode::unsupported,
-                     "is not a radar file of nuScenes: {} is '{}' instead of '{}'", key,
-                     found.substr(0, 200), wanted);
+      throw error_of(
+          ErrorCode::unsupported,
+          "the file is not a radar file of nuScenes: '{}' in its header is '{}', but must be '{}'",
+          key, found.substr(0, 200), wanted);
     }
   }
 
@@ -62,7 +61,8 @@ class Header {
     const std::string_view text = value(key);
     const auto number = number_of_text<size_t>(text);
     if (number && *number <= kMaxPoints) return *number;
-    throw error_of(ErrorCode::corrupt, "{} is '{}' instead of a number up to {}", key,
+    throw error_of(ErrorCode::corrupt,
+                   "'{}' in the header of the PCD file is '{}', but must be a number up to {}", key,
                    text.substr(0, 200), kMaxPoints);
   }
 
@@ -73,7 +73,7 @@ class Header {
   std::string_view next_line() {
     const size_t end = text_.find('\n', position_);
     if (end == std::string_view::npos) {
-      throw Error(ErrorCode::corrupt, "is not a PCD file: its header does not end");
+      throw Error(ErrorCode::corrupt, "the file is not a PCD file: its header does not end");
     }
     std::string_view line = text_.substr(position_, end - position_);
     position_ = end + 1;
@@ -106,19 +106,16 @@ constexpr int64_t kMaxLabelBytes = 64 << 20;
 
 void require_labels(size_t num_labels, size_t num_points) {
   if (num_labels == num_points) return;
-  throw error_of(ErrorCode::corrupt, "has {} labels for {} points; unpack it again", num_labels,
-                 num_points);
+  throw error_of(ErrorCode::corrupt, "the file has {} labels for {} points; unpack it again",
+                 num_labels, num_points);
 }
 
 // The member data.npy of an .npz, which is a zip file.
 std::vector<std::byte> read_npz(std::span<const std::byte> file) {
-  struct Free {
-    void operator()(archive* a) const { archive_read_free(a); }
-  };
-  const std::unique_ptr<archive, Free> zip(archive_read_new());
+  const std::unique_ptr<archive, FreeArchive> zip(archive_read_new());
   const auto fail = [&] {
     const char* why = archive_error_string(zip.get());
-    throw error_of(ErrorCode::corrupt, "is not a readable .npz file: {}; unpack it again",
+    throw error_of(ErrorCode::corrupt, "the .npz file cannot be read: {}; unpack it again",
                    why == nullptr ? "it has no array 'data'" : why);
   };
   archive_read_support_format_zip(zip.get());
@@ -137,7 +134,7 @@ std::vector<std::byte> read_npz(std::span<const std::byte> file) {
       npy.resize(size + static_cast<size_t>(n));
       if (n == 0) return npy;
       if (std::ssize(npy) > kMaxLabelBytes) {
-        throw Error(ErrorCode::unsupported, "has more than 64 MiB of labels");
+        throw Error(ErrorCode::unsupported, "the file has more than 64 MiB of labels, the limit");
       }
     }
   }
@@ -151,7 +148,8 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   Header header({reinterpret_cast<const char*>(file.data()), file.size()});
   const std::string_view version = header.value("VERSION");
   if (version != "0.7" && version != ".7") {
-    throw error_of(ErrorCode::unsupported, "is a PCD file of version '{}' instead of 0.7",
+    throw error_of(ErrorCode::unsupported,
+                   "the file is a PCD file of version '{}', but ffkit reads version 0.7",
                    version.substr(0, 200));
   }
   header.require("FIELDS", fmt::format("{}", fmt::join(kRadarFields, " ")));
@@ -164,13 +162,16 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
   const size_t num_points = header.number("POINTS");
   header.require("DATA", "binary");
   if (width != num_points) {
-    throw error_of(ErrorCode::corrupt, "WIDTH is {}, but POINTS is {}", width, num_points);
+    throw error_of(ErrorCode::corrupt,
+                   "'WIDTH' in the header of the PCD file is {}, but 'POINTS' is {}", width,
+                   num_points);
   }
   const std::span<const std::byte> data = file.subspan(header.position());
   if (data.size() < num_points * kPointBytes || data.size() - num_points * kPointBytes > kMaxTail) {
-    throw error_of(ErrorCode::corrupt,
-                   "has {} bytes of points instead of {} ({} points of {} bytes); copy it again",
-                   data.size(), num_points * kPointBytes, num_points, kPointBytes);
+    throw error_of(
+        ErrorCode::corrupt,
+        "the file has {} bytes of points, but must have {} ({} points of {} bytes); copy it again",
+        data.size(), num_points * kPointBytes, num_points, kPointBytes);
   }
   std::vector<float> points;
   points.reserve(num_points * kNumFields);
@@ -184,10 +185,9 @@ std::vector<float> read_radar_pcd(std::span<const std::byte> file) {
 void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilder& record,
                       size_t field, SampleBuffers& buffers) {
   if (file.size() % kLidarPointBytes != 0) {
-    throw error_of(
-        ErrorCode::corrupt,
-        "has {} bytes, which is not a multiple of 20 (five f32 per point); unpack it again",
-        file.size());
+    throw error_of(ErrorCode::corrupt,
+                   "the file has {} bytes, but each point has 20 bytes (five f32); unpack it again",
+                   file.size());
   }
   const auto num_points = static_cast<int64_t>(file.size() / kLidarPointBytes);
   if (dtype == DType::f32) {
@@ -200,8 +200,8 @@ void set_lidar_points(std::span<const std::byte> file, DType dtype, RecordBuilde
     constexpr float kMaxHalf = 65504;
     if (value > kMaxHalf || value < -kMaxHalf) {
       throw error_of(ErrorCode::unsupported,
-                     "has the number {}, outside the range of f16; convert without {}", value,
-                     option_set("lidar_dtype", "f16"));
+                     "the file has the number {}, which f16 cannot store; convert without {}",
+                     value, option_set("lidar_dtype", "f16"));
     }
     halves[i] = to_f16(value);
   }
@@ -247,7 +247,8 @@ void set_panoptic(std::span<const std::byte> file, size_t num_points, RecordBuil
       const auto value =
           static_cast<double>(load_number<T>(&npy[header.data_offset + i * sizeof(T)]));
       if (!(value >= 0 && value <= 65535 && value == std::floor(value))) {
-        throw error_of(ErrorCode::corrupt, "contains the label {}, expected 0 to 65535", value);
+        throw error_of(ErrorCode::corrupt,
+                       "the file has the label {}, but labels must be from 0 to 65535", value);
       }
       labels[i] = static_cast<uint16_t>(value);
     }

@@ -189,8 +189,9 @@ bool RecordReader::take_file(std::string_view name, SampleBuffers& buffers, cons
            {"; unpack it again", "; copy it again", "; get the file again"}) {
         if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
       }
-      throw error.with_message(fmt::format("{}; unpack it again, or leave its field empty with {}",
-                                           reason, option_on("allow_partial")));
+      throw error.with_message(
+          fmt::format("{}; unpack the file again, or leave its field empty with {}", reason,
+                      option_on("allow_partial")));
     }
     buffers.report({error.what(), "left empty"});
     return false;

@@ -146,26 +146,27 @@ class PairsKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
     table
-        .add_named(
-            "folders", folders_,
-            "The folder of each field, such as image=/data/pictures mask=/data/masks; the first "
-            "has the pictures, the others have masks with the same names but other endings")
+        .add_named("folders", folders_,
+                   "Folder of each field, such as image=/data/pictures mask=/data/masks. The first "
+                   "folder contains the pictures. The other folders contain masks, with the names "
+                   "of the pictures but other endings")
         .set_type_name("NAME=FOLDER")
         .set_argument();
     table
         .add("layout", options_.layout,
-             "Uses the folders, suffixes and lists of a published data set: ADEChallengeData2016 "
-             "for ade20k, VOC2012 for voc; the ones that you give have priority. Needs " +
+             "Uses the folders, suffixes and lists of a published data set, for example of "
+             "ADEChallengeData2016 for 'ade20k' and of VOC2012 for 'voc'. Folders, suffixes and "
+             "lists that you give have priority. Needs " +
                  option_name("root"))
         .set_choices(pair_layouts());
     table.add("root", options_.root,
-              "Folder of the data set, with " + option_name("folders") + " and " +
-                  option_name("list") + " in it");
+              "Folder of the data set. ffconvert first looks in this folder for the paths in " +
+                  option_name("folders") + " and " + option_name("list"));
     table
         .add_named("suffix", suffixes_,
-                   "The end of a field's file names after the shared name, without the ending "
-                   "(mask=_gtFine_labelIds) or with it (mask=_mask.png); other files are left out, "
-                   "with a note")
+                   "End of the file names of a field, behind the part that all fields share. Give "
+                   "the end without the extension (mask=_gtFine_labelIds) or with the extension "
+                   "(mask=_mask.png). ffconvert leaves out all other files, and prints a note")
         .set_type_name("NAME=SUFFIX");
     table.add_paths(
         "list",
@@ -177,22 +178,23 @@ class PairsKind final : public SourceOptions {
         [this](const std::vector<std::string>& lists) {
           options_.lists.assign(lists.begin(), lists.end());
         },
-        "File with the names to convert, one per line; the split has their order and the name of "
-        "the file. May be given several times");
+        "Text file with the names to convert, one on each line. The split has the order of the "
+        "lines and the name of the file. This option may be given several times");
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, named by their folders or lists. Without both, the name of "
-                   "the only split")
+                   "Splits to convert. Each split has the name of its folder or list. If there are "
+                   "no such folders and no lists, give a name for the only split")
         .set_default("all that are there");
     table
         .add_words(
             "unpaired", [this] { return options_.skip_unpaired ? "skip" : "fail"; },
             [this](const std::string& word) { options_.skip_unpaired = word == "skip"; },
-            "If a name has no file in one of the folders. fail: error; skip: the name is left out, "
-            "and a note counts it")
+            "Action if one of the folders has no file with a name. 'fail' ends the conversion with "
+            "an error. 'skip' leaves out the name, and a note says how many names are left out")
         .set_choices({"fail", "skip"});
     table.add_names("panoptic", options_.panoptic,
-                    "Fields whose masks store numbers as colours: red + 256 green + 65536 blue");
+                    "Fields with masks that store numbers as colours. The number is red + 256 * "
+                    "green + 65536 * blue");
   }
 
   void check(const OptionTable& /*table*/) const override { validate(all_options()); }
@@ -292,11 +294,11 @@ fs::path found_folder(const PairsOptions& options, const PairsFolder& folder) {
   }
   if (exists_at(below, none)) {
     throw source_error(below, ErrorCode::not_found,
-                       "is not a folder; give the folder with the files of '{}'", folder.field);
+                       "this is a file; give the folder with the files of '{}'", folder.field);
   }
   throw source_error(below, ErrorCode::not_found,
-                     "there is no such folder for '{}'; give another folder with {}", folder.field,
-                     option_name("folders"));
+                     "there is no such folder for the field '{}'; give another folder with {}",
+                     folder.field, option_name("folders"));
 }
 
 // The lists of the layout: of the splits that are wanted, else train and val.
@@ -315,9 +317,10 @@ std::vector<fs::path> lists_of_layout(const PairsOptions& options, const fs::pat
     }
   }
   if (lists.empty()) {
-    throw source_error(folder, ErrorCode::not_found,
-                       "holds neither train.txt nor val.txt; name another list with {}",
-                       option_name("list"));
+    throw source_error(
+        folder, ErrorCode::not_found,
+        "the folder contains neither train.txt nor val.txt; name another list with {}",
+        option_name("list"));
   }
   return lists;
 }
@@ -331,7 +334,8 @@ std::unique_ptr<Source> open_pairs(const PairsOptions& options) {
 
 SourceKind pairs_kind() {
   return {.name = "pairs",
-          .description = "Pictures and their masks, in folders of their own, paired by name",
+          .description =
+              "Pictures and masks in separate folders. A picture and its mask have the same name",
           .example =
               "/fast/pairs image=/data/pictures mask=/data/masks\n"
               "  ffconvert pairs /fast/voc --layout voc --root /data/VOC2012",
@@ -366,30 +370,33 @@ void validate(const PairsOptions& options) {
   const std::vector<PairsFolder> folders = named_folders(options);
   for (const PairsFolder& folder : folders) {
     if (folder.field != kNameField && !folder.field.empty()) continue;
-    throw argument_error("folders",
-                         folder.field.empty()
-                             ? fmt::format("{}: a field has no name", option_name("folders"))
-                             : fmt::format("{}: '{}' is the name of the field with the record "
-                                           "names; give this field another name",
-                                           option_name("folders"), kNameField));
+    throw argument_error(
+        "folders", folder.field.empty()
+                       ? fmt::format("{}: a folder has no name of a field; write FIELD=FOLDER",
+                                     option_name("folders"))
+                       : fmt::format("{}: ffkit uses the name '{}' for the field with the names of "
+                                     "the records; give the field of your folder another name",
+                                     option_name("folders"), kNameField));
   }
   for (const PairedFolder& folder : options.folders) {
     if (!folder.folder.empty()) continue;
-    throw argument_error(
-        "folders", fmt::format("{}: '{}' has no folder", option_name("folders"), folder.field));
+    throw argument_error("folders", fmt::format("{}: the field '{}' has no folder",
+                                                option_name("folders"), folder.field));
   }
   if (folders.size() < 2) {
     throw argument_error("folders",
-                         fmt::format("{}: give at least two folders, the pictures and their masks, "
-                                     "such as image=FOLDER and mask=FOLDER",
+                         fmt::format("{}: give at least two folders, one with pictures and one "
+                                     "with masks, such as image=FOLDER and mask=FOLDER",
                                      option_name("folders")));
   }
   for (const auto& [field, suffix] : options.suffixes) require_field("suffix", folders, field);
   for (const std::string& field : options.panoptic) {
     require_field("panoptic", folders, field);
     if (field != folders.front().field) continue;
-    throw argument_error("panoptic", fmt::format("{}: '{}' has the pictures; name a field of masks",
-                                                 option_name("panoptic"), field));
+    throw argument_error(
+        "panoptic",
+        fmt::format("{}: the field '{}' has the pictures, not masks; name a field with masks",
+                    option_name("panoptic"), field));
   }
 }
 

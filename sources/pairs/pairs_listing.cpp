@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include <ffkit/base/option_names.h>
@@ -66,11 +67,7 @@ std::optional<std::string> common_name(const std::string& file, const NameEnd& e
 // Sorted by name.
 std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::string>& notes) {
   ImageListing listing = list_tree(folder.path);
-  // Two fields may have one folder.
-  if (std::string note = ignored_note(listing, folder.path);
-      !note.empty() && std::ranges::find(notes, note) == notes.end()) {
-    notes.push_back(std::move(note));
-  }
+  note_ignored(listing, folder.path, notes);
   std::vector<NamedFile> files;
   int64_t num_others = 0;
   const NameEnd end(folder.suffix);
@@ -85,9 +82,9 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
     throw source_error(
         folder.path, ErrorCode::not_found,
         num_others == 0
-            ? std::string("there are no pictures in it")
+            ? std::string("there are no pictures here")
             : fmt::format(
-                  "no picture's name ends in '{}'{}; give the right end of the names with {}",
+                  "no name of a picture ends with '{}'{}; give the right end of the names with {}",
                   folder.suffix, end.ending.empty() ? " before its ending" : "",
                   option_name("suffix")));
   }
@@ -102,9 +99,10 @@ std::vector<NamedFile> files_in(const PairsFolder& folder, std::vector<std::stri
   std::ranges::stable_sort(files, {}, &NamedFile::name);
   const auto same = std::ranges::adjacent_find(files, {}, &NamedFile::name);
   if (same != files.end()) {
-    throw source_error(folder.path, ErrorCode::invalid_argument,
-                       "'{}' and '{}' have the same name '{}'; remove one of them", same->entry.id,
-                       std::next(same)->entry.id, same->name);
+    throw source_error(
+        folder.path, ErrorCode::invalid_argument,
+        "'{}' and '{}' have the same name '{}' without their endings; remove one of the two files",
+        same->entry.id, std::next(same)->entry.id, same->name);
   }
   return files;
 }
@@ -147,11 +145,12 @@ class PairsLister {
       if (const std::string fault = fault_of_split_name(split.name); !fault.empty()) {
         throw source_error(
             split.list.empty() ? pictures() : split.list, ErrorCode::invalid_argument,
-            "belongs to the split '{}', but this name {}; rename it", printable(split.name), fault);
+            "these pictures belong to the split '{}', but this name {}; rename the split",
+            printable(split.name), fault);
       }
       if (!split.samples.empty()) continue;
       throw source_error(split.list.empty() ? pictures() : split.list, ErrorCode::not_found,
-                         "the split '{}' has no samples left", split.name);
+                         "the split '{}' contains no samples", split.name);
     }
     return std::move(splits_);
   }
@@ -166,7 +165,8 @@ class PairsLister {
                            files_[i].front().entry.id);
     }
     throw source_error(pictures(), ErrorCode::not_found,
-                       "no name is in all folders: {}; give the part after the shared name with {}",
+                       "no name appears in all folders: {}; if the names have different ends, give "
+                       "these ends with {}",
                        names, option_name("suffix"));
   }
 
@@ -196,15 +196,15 @@ class PairsLister {
       }
       shown += fmt::format("{}'{}' has no {}", i == 0 ? "" : ", ", unpaired_[i]->name, lacking);
     }
-    const std::string what = fmt::format("{} of {} names {} a file: {}{}", unpaired_.size(),
-                                         num_looked_at_, unpaired_.size() == 1 ? "lacks" : "lack",
-                                         shown, unpaired_.size() > kShown ? ", ..." : "");
+    const std::string what = fmt::format(
+        "{} of {} names {} a file in one of the folders: {}{}", unpaired_.size(), num_looked_at_,
+        unpaired_.size() == 1 ? "lacks" : "lack", shown, unpaired_.size() > kShown ? ", ..." : "");
     if (!options_.skip_unpaired) {
       throw source_error(pictures(), ErrorCode::not_found,
                          "{}; add the files, or leave out such names with {}", what,
                          option_set("unpaired", "skip"));
     }
-    add_note(notes_, pictures().string(), "{}; left out", what);
+    add_note(notes_, pictures().string(), "{}; ffkit leaves out these names", what);
   }
 
   // The splits of lists are named after them.
@@ -214,9 +214,10 @@ class PairsLister {
     PairSplit split{.name = called.empty() ? stem : called, .samples = {}, .list = list};
     for (const PairSplit& other : splits_) {
       if (other.name != split.name) continue;
-      throw source_error(list, ErrorCode::invalid_argument,
-                         "belongs to the same split '{}' as '{}'; rename one of them", split.name,
-                         other.list.string());
+      throw source_error(
+          list, ErrorCode::invalid_argument,
+          "this list belongs to the same split '{}' as '{}'; rename one of the two lists",
+          split.name, other.list.string());
     }
     std::set<std::string_view> seen;
     std::vector<std::string> missing;
@@ -231,22 +232,21 @@ class PairsLister {
       }
       if (!seen.insert(group->name).second) {
         throw source_error(list, ErrorCode::invalid_argument,
-                           "line {}: '{}' appears twice; remove one of them", number, group->name);
+                           "line {}: the name '{}' appears twice; remove one of the lines", number,
+                           group->name);
       }
       add(split, *group, 0);
     });
     if (!missing.empty()) {
-      std::string shown;
-      for (size_t i = 0; i < std::min(missing.size(), kShown); ++i) {
-        shown += (i == 0 ? "" : ", ") + missing[i];
-      }
-      throw source_error(list, ErrorCode::not_found,
-                         "{} of its names {} no file in '{}': {}{}; correct the list or add the "
-                         "files. A name is a path in this folder, without suffix and ending",
-                         missing.size(), missing.size() == 1 ? "has" : "have", pictures().string(),
-                         shown, missing.size() > kShown ? ", ..." : "");
+      const auto shown = std::span(missing).first(std::min(missing.size(), kShown));
+      throw source_error(
+          list, ErrorCode::not_found,
+          "{} of the names in this list {} no file in '{}': {}{}; correct the names or add the "
+          "files. Write a name as a path in this folder, without the suffix and the ending",
+          missing.size(), missing.size() == 1 ? "has" : "have", pictures().string(),
+          fmt::join(shown, ", "), missing.size() > kShown ? ", ..." : "");
     }
-    if (seen.empty()) throw source_error(list, ErrorCode::not_found, "there are no names in it");
+    if (seen.empty()) throw source_error(list, ErrorCode::not_found, "the list contains no names");
     splits_.push_back(std::move(split));
   }
 
@@ -273,7 +273,8 @@ class PairsLister {
 
   void require_split(const std::string& wanted, const std::vector<std::string>& names) const {
     if (std::ranges::find(names, wanted) != names.end()) return;
-    throw source_error(pictures(), ErrorCode::not_found, "has no split '{}' with pictures, only {}",
+    throw source_error(pictures(), ErrorCode::not_found,
+                       "there is no split '{}' with pictures; the splits with pictures are {}",
                        wanted, some_names(names));
   }
 
@@ -310,8 +311,9 @@ class PairsLister {
       const std::string called = split_called(top);
       const std::string name = called.empty() ? top : called;
       if (std::ranges::find(names, name) != names.end()) {
-        throw source_error(pictures(), ErrorCode::invalid_argument,
-                           "has two folders of the split '{}'; remove one of them", name);
+        throw source_error(
+            pictures(), ErrorCode::invalid_argument,
+            "the source has two folders for the split '{}'; remove one of the two folders", name);
       }
       names.push_back(name);
       if (!is_wanted(name) && !is_wanted(top)) continue;
@@ -351,7 +353,8 @@ class PairsLister {
       name = options_.splits.front();
     } else if (!options_.splits.empty()) {
       throw source_error(pictures(), ErrorCode::not_found,
-                         "has no folders of splits, so it is one split; name one split with {}",
+                         "the folder has no subfolders for splits, so its pictures are one split; "
+                         "give one name of a split with {}",
                          option_name("splits"));
     } else {
       const fs::path folder = canonical_place(pictures());

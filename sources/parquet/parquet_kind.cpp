@@ -16,7 +16,8 @@ FileListing parquet_files(const std::filesystem::path& path, const RowOptions& /
 
 SourceKind parquet_kind() {
   return {.name = "parquet",
-          .description = "parquet and Arrow: files of Hugging Face's datasets, or of any columns",
+          .description =
+              "parquet and Arrow: files of Hugging Face's datasets, or files with any columns",
           .example = "hf://datasets/ylecun/mnist/mnist /fast/mnist",
           .options = make_source_options<KindOptions<RowOptions, open_parquet, parquet_files>>,
           .pictures = PictureUse::store,

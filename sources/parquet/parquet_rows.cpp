@@ -52,7 +52,8 @@ class ParquetRows final : public RowTable {
     const bool has_rows =
         std::ranges::any_of(infos_, [](const SourceSplit& split) { return split.num_samples > 0; });
     if (columns_.empty() && has_rows) {
-      throw source_error(path_, ErrorCode::not_found, "has no columns that fields can hold");
+      throw source_error(path_, ErrorCode::not_found,
+                         "the file has no columns that ffkit can store as fields");
     }
   }
 

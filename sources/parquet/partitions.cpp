@@ -1,37 +1,19 @@
 #include "parquet/partitions.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/number_text.h"
 #include "converter/input/names.h"
 #include "converter/input/source_error.h"
 #include "converter/places/brace_list.h"
 #include "converter/places/place.h"
+#include "storage/addresses/url.h"
 
 namespace ffkit {
 namespace {
 
 bool is_value_folder(const std::string& name) {
   return name.find('=') != std::string::npos && name.front() != '=';
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    if (text[i] == '%' && i + 2 < text.size()) {
-      const char* const digits = text.data() + i + 1;
-      if (std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-        decoded += static_cast<char>(byte);
-        i += 2;
-        continue;
-      }
-    }
-    decoded += text[i];
-  }
-  return decoded;
 }
 
 PartitionValue value_in(const std::string& folder) {
@@ -70,10 +52,10 @@ class PartitionFinder {
   }
 
   Error beside(const std::string& what) const {
-    return source_error(
-        path_, ErrorCode::invalid_argument,
-        "has folders of values (label=cat), and {} beside them in '{}'; give only one of the two",
-        names_.noun, what);
+    return source_error(path_, ErrorCode::invalid_argument,
+                        "the source has folders with the names of values, such as label=cat, and "
+                        "also {0} in '{1}'; give only the folders with values, or only '{1}'",
+                        names_.noun, what);
   }
 
   SplitFiles take() {

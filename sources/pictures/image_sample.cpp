@@ -60,15 +60,17 @@ void require_mask_of(const ImageInfo& info, MaskNumbers numbers, PixelSize size,
   require_mask(info, numbers);
   if (numbers == MaskNumbers::panoptic && info.num_components != 3) {
     throw Error(ErrorCode::unsupported,
-                "the panoptic mask has one channel, but its numbers need three (red, green, blue)");
+                "the panoptic mask has one channel, but panoptic ids need three channels (red, "
+                "green, blue)");
   }
   if (size == PixelSize{} || size == PixelSize{info.width, info.height}) return;
   throw error_of(ErrorCode::unsupported,
-                 "the mask has {} x {} pixels, but its picture '{}' has {} x {}", info.width,
+                 "the mask has {} x {} pixels, but its picture '{}' has {} x {} pixels", info.width,
                  info.height, picture, size.width, size.height)
-      .with_remedy((is_turned ? "EXIF data turn the picture: store it upright with " +
-                                    option_set("exif", "apply")
-                              : std::string("give both the same size")) +
+      .with_remedy((is_turned
+                        ? "the EXIF data turn the picture, so store the picture upright with " +
+                              option_set("exif", "apply")
+                        : std::string("give the mask and the picture the same size")) +
                    ", or leave such pairs out with " + option_set("bad_samples", "skip"));
 }
 
@@ -115,14 +117,16 @@ ContentKind picture_kind_of(const std::string& member, const InputFile& archive,
 
 void require_image_size(int64_t num_bytes, const std::string& origin) {
   if (num_bytes > kMaxImageFileBytes) {
-    throw error_at(origin, ErrorCode::unsupported, "has {} bytes; a picture may have at most {}",
-                   num_bytes, kMaxImageFileBytes);
+    throw error_at(origin, ErrorCode::unsupported,
+                   "the picture has {} bytes, more than the limit of {} bytes", num_bytes,
+                   kMaxImageFileBytes);
   }
 }
 
 void require_utf8_name(const std::string& name, const std::string& origin) {
   if (is_utf8(name)) return;
-  throw error_at(origin, ErrorCode::unsupported, "has a name that is not UTF-8 text; rename it");
+  throw error_at(origin, ErrorCode::unsupported,
+                 "the name of this file or class is not UTF-8 text; rename the file or class");
 }
 
 void set_image_sample(RecordBuilder& record, std::span<const std::byte> image, int64_t label,
@@ -181,20 +185,23 @@ std::span<const std::byte> read_mask_file(const std::filesystem::path& path,
 std::string problem_of_png(const std::filesystem::path& path) {
   const std::vector<std::byte> file = read_source_bytes(path, kMaxPngBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(kPngSignature)) return "is not a PNG";
+  if (!text.starts_with(kPngSignature)) return "the file is not a PNG";
   std::span<const std::byte> rest = std::span(file).subspan(kPngSignature.size());
   constexpr size_t kAround = 12;  // length, type and CRC of a chunk
   while (true) {
     const size_t offset = file.size() - rest.size();
     if (rest.size() < kAround || load_be_u32(rest.data()) > rest.size() - kAround) {
-      return fmt::format("is a PNG that was cut: it ends in the chunk at byte {}", offset);
+      return fmt::format(
+          "the file is a PNG that was cut off: it ends inside the chunk that begins at byte {}",
+          offset);
     }
     const size_t length = load_be_u32(rest.data());
     const std::span<const std::byte> checked = rest.subspan(4, length + 4);
     const uLong crc =
         crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
     if (crc != load_be_u32(rest.data() + 8 + length)) {
-      return fmt::format("is a damaged PNG: the CRC of the chunk at byte {} is wrong", offset);
+      return fmt::format("the file is a damaged PNG: the CRC of the chunk at byte {} is wrong",
+                         offset);
     }
     if (text.substr(offset + 4, 4) == "IEND") return "";
     rest = rest.subspan(length + kAround);

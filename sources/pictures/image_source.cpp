@@ -16,7 +16,7 @@ class ImageSource : public ListedPictures {
   explicit ImageSource(ImageSet set) : ListedPictures(set.storage), set_(std::move(set)) {
     for (const ImageSplit& split : set_.splits) {
       if (split.entries.empty()) {
-        throw source_error(split.path, ErrorCode::not_found, "there are no pictures in it");
+        throw source_error(split.path, ErrorCode::not_found, "there are no pictures here");
       }
       SourceSplit info{.name = split.name,
                        .num_samples = std::ssize(split.entries),
@@ -28,7 +28,7 @@ class ImageSource : public ListedPictures {
       require_utf8_name(name, fmt::format("class '{}'", name));
     }
     if (infos_.empty()) {
-      throw source_error(set_.path, ErrorCode::not_found, "there are no pictures in it");
+      throw source_error(set_.path, ErrorCode::not_found, "there are no pictures here");
     }
   }
 
@@ -123,11 +123,12 @@ class ImageSource : public ListedPictures {
     const ImageEntry& image = entry(split, index);
     const std::string origin = describe(split, index);
     require_utf8_name(image.id, origin);
-    std::span<std::byte> bytes;
+    std::span<const std::byte> bytes;
     const auto read_from = [&](const InputFile& file) {
       require_image_size(image.data.num_bytes, origin);
-      bytes = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
-      file.read_at(image.data.offset, bytes);
+      const std::span<std::byte> read = buffers.bytes(static_cast<size_t>(image.data.num_bytes));
+      file.read_at(image.data.offset, read);
+      bytes = read;
     };
     if (images.archive) {
       read_from(*images.archive);
@@ -136,10 +137,9 @@ class ImageSource : public ListedPictures {
       // Opened for each picture: there are more of them than a process may have open files.
       read_from(InputFile(class_archive->second.path, class_archive->second.stamp));
     } else {
-      if (image.modified_ns == ImageEntry::kDanglingLink)
-        refuse_listed_link(images.path / image.id);
-      read_from({images.path / image.id,
-                 {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns}});
+      bytes = read_listed_file(
+          images.path / image.id,
+          {.num_bytes = image.data.num_bytes, .modified_ns = image.modified_ns}, buffers);
     }
     if (!set_.is_multi_label) {
       return set_image_sample(record, bytes, image.label, image.id, origin, storer_, buffers);
@@ -157,13 +157,6 @@ class ImageSource : public ListedPictures {
   }
   static uint64_t hash_of(std::span<const int64_t> labels) {
     return fnv1a64(std::as_bytes(labels));
-  }
-
-  [[noreturn]] static void refuse_listed_link(const fs::path& path) {
-    const std::string fault = dangling_link(path);
-    // Not not_found: the sample is bad, and the source is what it was when it was listed.
-    throw source_error(path, ErrorCode::unsupported,
-                       fault.empty() ? "was a broken link when it was listed; start again" : fault);
   }
 
   const ImageEntry& entry(size_t split, int64_t index) const {

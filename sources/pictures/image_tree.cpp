@@ -16,17 +16,6 @@
 namespace ffkit {
 namespace {
 
-// What `list` returns, which lists `folder`.
-template <typename List>
-auto listed(const fs::path& folder, const List& list) {
-  try {
-    return list();
-  } catch (const fs::filesystem_error& error) {
-    throw source_io_error((error.path1().empty() ? folder : error.path1()), "cannot be listed",
-                          error.code().value());
-  }
-}
-
 bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
@@ -35,7 +24,7 @@ enum class Wanted { folders, hidden_folders, files };
 
 std::vector<std::string> list_names(const fs::path& folder, Wanted wanted) {
   std::vector<std::string> names;
-  listed(folder, [&] {
+  while_listing(folder, [&] {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       if (is_hidden(entry.path()) != (wanted == Wanted::hidden_folders)) continue;
       if (wanted == Wanted::folders && !has_image_name(entry.path())) {
@@ -69,9 +58,9 @@ class FoldersAbove {
   void enter(const fs::path& folder) {
     const FolderId id = folder_id(folder);
     if (std::ranges::find(ids_, id) != ids_.end()) {
-      throw source_error(
-          folder, ErrorCode::unsupported,
-          "is a link to a folder that contains it, so listing would never end; remove the link");
+      throw source_error(folder, ErrorCode::unsupported,
+                         "this link points to a folder that contains the link, so the listing "
+                         "would never end; remove the link");
     }
     ids_.push_back(id);
   }
@@ -141,7 +130,7 @@ class Lister {
     }
     if (error == std::errc::not_supported) {
       throw source_error(file, ErrorCode::unsupported,
-                         "is not a file but a FIFO, a socket or a device; remove it");
+                         "the path is not a file, but a FIFO, a socket or a device; remove it");
     }
     if (error) throw fs::filesystem_error("stat", file, error);
     entry.data = {.offset = 0, .num_bytes = stamp.num_bytes};
@@ -175,7 +164,7 @@ std::vector<std::string> list_files(const fs::path& folder) {
 }
 
 bool holds_images(const fs::path& folder) {
-  return listed(folder, [&] {
+  return while_listing(folder, [&] {
     for (const FolderEntry& entry : FolderEntries(folder)) {
       std::error_code error;
       if (!entry.is_directory(error) && is_picture(picture_kind_of(entry.path()))) return true;
@@ -186,7 +175,7 @@ bool holds_images(const fs::path& folder) {
 
 bool holds_images_below(const fs::path& folder) {
   FoldersAbove above;
-  return listed(folder, [&] { return holds_images_in(folder, above); });
+  return while_listing(folder, [&] { return holds_images_in(folder, above); });
 }
 
 ImageListing list_class_folders(const fs::path& root, const std::vector<std::string>& folders) {
@@ -194,7 +183,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
   // Each file is looked at for its size: on network file systems that is what takes the time.
   parallel_io_that_throws(folders.size(), [&](size_t i) {
     const fs::path folder = root / folders[i];
-    listed(folder, [&] { list_images(root, folder, /*is_deep=*/true, listings[i]); });
+    while_listing(folder, [&] { list_images(root, folder, /*is_deep=*/true, listings[i]); });
   });
   ImageListing all;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -210,7 +199,7 @@ ImageListing list_class_folders(const fs::path& root, const std::vector<std::str
 
 ImageListing list_flat_folder(const fs::path& root) {
   ImageListing listing;
-  listed(root, [&] { list_images(root, root, /*is_deep=*/false, listing); });
+  while_listing(root, [&] { list_images(root, root, /*is_deep=*/false, listing); });
   return listing;
 }
 
@@ -227,7 +216,8 @@ ImageListing list_tree(const fs::path& root) {
   return all;
 }
 
-std::string ignored_note(const ImageListing& listing, const fs::path& where) {
+void note_ignored(const ImageListing& listing, const fs::path& where,
+                  std::vector<std::string>& notes) {
   const auto count = [](int64_t number, const char* one, const char* many) {
     return number == 0 ? std::string() : fmt::format("{} {}", number, number == 1 ? one : many);
   };
@@ -236,9 +226,10 @@ std::string ignored_note(const ImageListing& listing, const fs::path& where) {
   const std::string folders =
       count(listing.num_hidden, "folder of pictures was left out: its name begins with a dot",
             "folders of pictures were left out: their names begin with a dot");
-  if (files.empty() && folders.empty()) return {};
-  return fmt::format("{}: {}{}{}", where.string(), files,
-                     files.empty() || folders.empty() ? "" : "; ", folders);
+  if (files.empty() && folders.empty()) return;
+  const std::string note = fmt::format("{}: {}{}{}", where.string(), files,
+                                       files.empty() || folders.empty() ? "" : "; ", folders);
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
 
 }  // namespace ffkit

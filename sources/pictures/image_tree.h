@@ -49,8 +49,8 @@ ImageListing list_flat_folder(const std::filesystem::path& root);
 // All pictures in `root` and below it, sorted by id; otherwise as list_class_folders().
 ImageListing list_tree(const std::filesystem::path& root);
 
-// What was left out of `listing`: "12 files were left out: they are no pictures"; empty when it is
-// nothing.
-std::string ignored_note(const ImageListing& listing, const std::filesystem::path& where);
+// Notes, once, what was left out of `listing`: "12 files were left out: they are no pictures".
+void note_ignored(const ImageListing& listing, const std::filesystem::path& where,
+                  std::vector<std::string>& notes);
 
 }  // namespace ffkit

@@ -54,7 +54,7 @@ bool ends_record(PartKind kind) {
 }
 
 Error damaged_record(const char* what) {
-  return error_of(ErrorCode::corrupt, "is damaged: {}; get the file again", what);
+  return error_of(ErrorCode::corrupt, "the record is damaged: {}; get the file again", what);
 }
 
 // The data of a part cannot have it at a multiple of 4 bytes: then they are more than the part.
@@ -175,7 +175,7 @@ template <typename Use>
 void for_each_row_of_list(const fs::path& path, const Use& use) {
   const std::string text = read_source_text(path, kMaxRecordIoListBytes);
   if (!simdjson::validate_utf8(text)) {
-    throw source_error(path, ErrorCode::invalid_argument, "is not UTF-8 text; remove it");
+    throw source_error(path, ErrorCode::invalid_argument, "the file is not UTF-8 text; remove it");
   }
   for_each_line(text, [&](std::string_view line, int64_t number) {
     if (!line.empty()) use(number, split_at_tabs(line));
@@ -190,13 +190,13 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
   if (!only) throw damaged_record("no record begins here");
   if (only->kind == PartKind::whole) {
     if (kPartHeaderBytes + only->length > parts.size()) {
-      throw error_of(
-          ErrorCode::corrupt,
-          "is damaged: its header says {} bytes, but only {} are there; get the file again",
-          only->length, parts.size() - kPartHeaderBytes);
+      throw error_of(ErrorCode::corrupt,
+                     "the record is damaged: its header says {} bytes, but there are only {} "
+                     "bytes; get the file again",
+                     only->length, parts.size() - kPartHeaderBytes);
     }
     if (kPartHeaderBytes + only->padded() < parts.size()) {
-      throw damaged_record("no record begins after it");
+      throw damaged_record("no other record begins after its end");
     }
     const auto record = parts.subspan(kPartHeaderBytes, only->length);
     if (holds_magic(record)) throw damaged_record("other records begin inside it");
@@ -225,7 +225,7 @@ std::span<const std::byte> join_recordio_parts(std::span<const std::byte> parts,
     parts = parts.subspan(std::min(kPartHeaderBytes + header->padded(), parts.size()));
     before = header;
   }
-  if (!parts.empty()) throw damaged_record("no record begins after it");
+  if (!parts.empty()) throw damaged_record("no other record begins after its end");
   return record;
 }
 
@@ -260,10 +260,11 @@ std::vector<RecordIoEntry> scan_recordio(const fs::path& path, int64_t num_bytes
   if (num_bytes > 0 && !part_header(window.at(0, kPartHeaderBytes))) {
     const ContentKind kind = content_kind(window.at(0, kContentHeadBytes));
     if (kind == ContentKind::unknown) {
-      throw source_error(path, ErrorCode::unsupported,
-                         "is not a RecordIO file, which begins with the bytes 0a 23 d7 ce");
+      throw source_error(
+          path, ErrorCode::unsupported,
+          "the file is not a RecordIO file: it does not begin with the bytes 0a 23 d7 ce");
     }
-    throw source_error(path, ErrorCode::unsupported, "is {}, not a RecordIO file",
+    throw source_error(path, ErrorCode::unsupported, "the file is {}, not a RecordIO file",
                        content_name(kind));
   }
   for (int64_t offset = 0; offset < num_bytes;) {
@@ -294,8 +295,8 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
     const auto offset = columns.size() == 2 ? number_of_text<int64_t>(columns[1]) : std::nullopt;
     if (!offset) {
       throw source_error(idx, ErrorCode::invalid_argument,
-                         "line {} is not a key and an offset with a tab between; remove the file, "
-                         "or create it again with MXNet's tools/rec2idx.py",
+                         "line {} must have a key, a tab and an offset; remove the file, or create "
+                         "it again with MXNet's tools/rec2idx.py",
                          number);
     }
     const auto record = std::ranges::lower_bound(
@@ -316,8 +317,8 @@ std::vector<std::string> read_recordio_keys(const fs::path& idx,
   });
   if (num_keys != records.size()) {
     throw source_error(idx, ErrorCode::invalid_argument,
-                       "names only {} of the {} records in the .rec; remove the file, or create it "
-                       "again with MXNet's tools/rec2idx.py",
+                       "the index has only {} of the {} records in the .rec; remove the index, or "
+                       "create it again with MXNet's tools/rec2idx.py",
                        num_keys, records.size());
   }
   return keys;
@@ -336,8 +337,8 @@ std::map<uint64_t, ListedPicture> read_picture_list(const fs::path& lst) {
     }
     if (!is_line) {
       throw source_error(lst, ErrorCode::invalid_argument,
-                         "line {} is not an id, labels and a name with tabs between; remove the "
-                         "file",
+                         "line {} must have an id, labels and a name, with tabs between them; "
+                         "correct the line, or remove the file",
                          number);
     }
     picture.name = std::string(columns.back());

@@ -71,8 +71,8 @@ class RecordIoRows final : public FileRows {
     if (layout_ != RecordLayout::image_header) return values[0].set_bytes(record);
     const std::optional<RecordIoImage> image = split_recordio_image(record);
     if (!image) {
-      throw error_of(ErrorCode::corrupt, "has {} bytes, too few for its header and labels",
-                     record.size());
+      throw error_of(ErrorCode::corrupt,
+                     "the record has {} bytes, too few for its header and labels", record.size());
     }
     values[0].set_bytes(image->data);
     set_label(*image, values[1], buffers);
@@ -282,14 +282,15 @@ class RecordIoRows final : public FileRows {
           {DType::f32, {static_cast<int64_t>(labels.size() / sizeof(float))}, labels});
     }
     if (image.flag > 1) {
-      throw error_of(ErrorCode::corrupt, "has {} labels, but the other pictures have one label",
-                     image.flag);
+      throw error_of(ErrorCode::corrupt,
+                     "the record has {} labels, but the other records have one label", image.flag);
     }
     const float label = image.only_label();
     if (labels_are_reals_) return value.set_scalar(label);
     if (!is_class_label(label)) {
-      throw error_of(ErrorCode::corrupt, "has the label {}, expected a whole number of -1 or more",
-                     label);
+      throw error_of(
+          ErrorCode::corrupt,
+          "the record has the label {}, but a label must be a whole number of -1 or more", label);
     }
     value.set_scalar(static_cast<int64_t>(label));
   }
@@ -354,7 +355,8 @@ std::unique_ptr<Source> open_recordio(const fs::path& path, const RowOptions& op
 SourceKind recordio_kind() {
   return {.name = "recordio",
           .description =
-              "RecordIO of MXNet: a .rec file, or a folder of them, with .idx and .lst beside",
+              "RecordIO of MXNet: a .rec file or a folder of .rec files, with their .idx and .lst "
+              "files",
           .example = "/data/imagenet-rec /fast/imagenet",
           .options = make_source_options<KindOptions<RowOptions, open_recordio>>,
           .pictures = PictureUse::store,

@@ -20,13 +20,14 @@
 namespace ffkit {
 
 Error IndexValue::error(ErrorCode code, const std::string& message) const {
-  return source_error(*file_, code, "{}{}{}", where_, where_.empty() ? "" : " ", message);
+  return source_error(*file_, code, "{} {}",
+                      where_.empty() ? std::string("the index") : "'" + where_ + "'", message);
 }
 
 simdjson::dom::object IndexValue::members() const {
   simdjson::dom::object object;
   if (value_.get_object().get(object) == simdjson::SUCCESS) return object;
-  throw error(ErrorCode::corrupt, "is not an object; write the index again");
+  throw error(ErrorCode::corrupt, "must be a JSON object; write the index again");
 }
 
 std::optional<IndexValue> IndexValue::find(const char* key) const {
@@ -37,13 +38,13 @@ std::optional<IndexValue> IndexValue::find(const char* key) const {
 
 IndexValue IndexValue::at(const char* key) const {
   if (auto found = find(key)) return *std::move(found);
-  throw error(ErrorCode::corrupt, fmt::format("has no '{}'; write the index again", key));
+  throw error(ErrorCode::corrupt, fmt::format("has no member '{}'; write the index again", key));
 }
 
 std::string IndexValue::text() const {
   std::string_view text;
   if (value_.get_string().get(text) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not text; write the index again");
+    throw error(ErrorCode::corrupt, "must be text; write the index again");
   }
   return std::string(text);
 }
@@ -51,7 +52,7 @@ std::string IndexValue::text() const {
 int64_t IndexValue::count() const {
   int64_t number = 0;
   if (value_.get_int64().get(number) != simdjson::SUCCESS || number < 0) {
-    throw error(ErrorCode::corrupt, "is not a whole number of 0 or more; write the index again");
+    throw error(ErrorCode::corrupt, "must be a whole number of 0 or more; write the index again");
   }
   return number;
 }
@@ -68,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> IndexValue::texts() const {
 std::vector<IndexValue> IndexValue::list() const {
   simdjson::dom::array array;
   if (value_.get_array().get(array) != simdjson::SUCCESS) {
-    throw error(ErrorCode::corrupt, "is not a list; write the index again");
+    throw error(ErrorCode::corrupt, "must be a list; write the index again");
   }
   std::vector<IndexValue> values;
   values.reserve(array.size());
@@ -85,8 +86,8 @@ fs::path IndexValue::relative_path() const {
       std::ranges::any_of(path, [](const fs::path& name) { return name == ".."; });
   if (leads_out) {
     throw error(ErrorCode::unsupported,
-                fmt::format("is '{}', which is not the name of a file in the folder; copy the file "
-                            "there, and write its name into the index",
+                fmt::format("is '{}', but must be the name of a file in the folder of the index; "
+                            "copy the file into this folder, and write its name into the index",
                             path.string()));
   }
   return path;
@@ -98,7 +99,7 @@ IndexFile::IndexFile(const fs::path& folder) : path_(folder / "index.json") {
   num_bytes_ = std::ssize(bytes);
   crc32c_ = crc32c(bytes);
   if (bytes.empty()) {
-    throw source_error(path_, ErrorCode::corrupt, "is empty; copy or write it again");
+    throw source_error(path_, ErrorCode::corrupt, "the index is empty; copy or write it again");
   }
   simdjson::dom::element value;
   const auto status =
@@ -106,7 +107,7 @@ IndexFile::IndexFile(const fs::path& folder) : path_(folder / "index.json") {
   if (status == simdjson::MEMALLOC) throw std::bad_alloc();
   if (status != simdjson::SUCCESS) {
     throw source_error(
-        path_, ErrorCode::corrupt, "is not valid JSON: {}; copy or write it again",
+        path_, ErrorCode::corrupt, "the index is not valid JSON: {}; copy or write it again",
         json_problem({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, status));
   }
   root_.emplace(value, path_, "");
@@ -121,7 +122,8 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   const bool is_one = has_file_at(path / "index.json");
   if (!is_one && !is_folder_at(path)) {
     throw source_error(path, ErrorCode::not_found,
-                       "is not a folder; give the folder in which {} wrote index.json", writer);
+                       "this path is not a folder; give the folder in which {} wrote index.json",
+                       writer);
   }
   std::map<std::string, std::vector<fs::path>> found;  // by the split's name
   bool is_any_named = false;                           // as splits are
@@ -160,17 +162,19 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
   for (const auto& [split, places] : found) {
     if (places.size() > 1) {
       throw source_error(path, ErrorCode::invalid_argument,
-                         "the folders '{}' and '{}' would both be the split '{}'; rename one",
+                         "the folders '{}' and '{}' would both become the split '{}'; rename one "
+                         "of the folders of the two folders",
                          places[0].filename().string(), places[1].filename().string(), split);
     }
     folders.push_back(
         {.split = split, .is_training = split.starts_with("train"), .folder = places[0]});
   }
   if (folders.empty()) {
-    throw source_error(path, ErrorCode::not_found,
-                       "has no index.json, neither directly nor in its folders; give the folder "
-                       "with the index.json of {}, or merge the indexes of its workers first",
-                       writer);
+    throw source_error(
+        path, ErrorCode::not_found,
+        "neither the folder nor a folder in it has an index.json; give the folder with the "
+        "index.json of {}, or first merge the indexes that its workers wrote",
+        writer);
   }
   if (!is_any_named) {
     std::vector<std::string> names;
@@ -216,7 +220,8 @@ FoundFiles find_files(const fs::path& folder, const std::vector<const IndexedFil
   }
   if (num_missing > 0) {
     throw source_error(folder, ErrorCode::not_found,
-                       "{} of the {} files in index.json are missing, such as '{}'; copy them too",
+                       "{} of the {} files that index.json lists are missing, for example '{}'; "
+                       "copy the missing files too",
                        num_missing, files.size(), first_missing);
   }
   return found;
@@ -266,8 +271,8 @@ void IndexedRows::check_hashes(size_t split, size_t file, const IndexedFile& ind
     const std::optional<std::string> found = hash_of_file(algorithm, file_bytes(split, file), read);
     if (found && *found != expected) {
       throw error_of(ErrorCode::corrupt,
-                     "has the {} {}, but {} according to index.json; copy it again", algorithm,
-                     *found, expected);
+                     "the file has the {} {}, but index.json says {}; copy the file again",
+                     algorithm, *found, expected);
     }
   }
 }
@@ -283,7 +288,7 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
   const auto with_rows = files_with_rows(files, index.path(), notes_);
   if (with_rows.empty()) {
     throw source_error(index.path(), ErrorCode::not_found,
-                       "lists no samples; give a folder with samples");
+                       "the index lists no samples; give a folder with samples");
   }
   const auto num_empty = std::ranges::count(files, int64_t{0}, &IndexedFile::num_rows);
   if (num_empty > 0) {
@@ -307,15 +312,16 @@ void IndexedRows::add_indexed_split(const IndexedFolder& folder, const IndexFile
       const int64_t num_bytes = file_bytes(split, i);
       if (file.num_bytes >= 0 && num_bytes != file.num_bytes) {
         throw error_of(ErrorCode::corrupt,
-                       "has {} bytes, but {} according to index.json; copy it again", num_bytes,
-                       file.num_bytes);
+                       "the file has {} bytes, but index.json says {} bytes; copy the file again",
+                       num_bytes, file.num_bytes);
       }
       if (options().check_hashes) check_hashes(split, i, file);
       tables[i] = read_table(split, i);
       if (std::ssize(tables[i]) < file.num_rows) {
-        throw error_of(ErrorCode::corrupt,
-                       "has {} samples, but {} according to index.json; copy both files again",
-                       tables[i].size(), file.num_rows);
+        throw error_of(
+            ErrorCode::corrupt,
+            "the file has {} samples, but index.json says {} samples; copy both files again",
+            tables[i].size(), file.num_rows);
       }
     } catch (const Error& error) {
       throw error.within({.path = this->files(split).paths()[i].string()})
@@ -344,11 +350,12 @@ void IndexedRows::refuse(const std::vector<RefusedColumn>& columns, const RowOpt
         column.name == options.image_column || column.name == options.label_column ||
         column.name == options.id_column;
     if (is_wanted) {
-      throw source_error(path(), ErrorCode::unsupported,
-                         "the column '{}' {}; list the others with {}", column.name, column.reason,
-                         option_name("columns"));
+      throw source_error(
+          path(), ErrorCode::unsupported,
+          "the column '{}' {}; to leave out this column, list the other columns with {}",
+          column.name, column.reason, option_name("columns"));
     }
-    note("the column '{}' is left out: it {}", column.name, column.reason);
+    note("ffkit leaves out the column '{}', because this column {}", column.name, column.reason);
   }
 }
 
@@ -367,14 +374,16 @@ std::vector<FileRange> IndexedRows::read_table(size_t split, size_t file) {
 std::vector<std::byte> IndexedRows::offsets_of(size_t split, size_t file, int64_t end) const {
   uint32_t num_rows = 0;
   if (end < 4)
-    throw error_of(ErrorCode::corrupt, "has only {} bytes, so it has no table of samples", end);
+    throw error_of(ErrorCode::corrupt,
+                   "the file has only {} bytes, so it has no table of samples; copy the file again",
+                   end);
   read_file(split, file, 0, std::as_writable_bytes(std::span(&num_rows, 1)));
   const int64_t table_bytes = 4 * (int64_t{num_rows} + 1);
   if (table_bytes > end - 4) {
-    throw error_of(
-        ErrorCode::corrupt,
-        "is cut or not a file of samples: it has {} bytes, too few for a table of {} samples", end,
-        num_rows);
+    throw error_of(ErrorCode::corrupt,
+                   "the file is cut short, or is not a file of samples: it has {} bytes, too few "
+                   "for a table of {} samples",
+                   end, num_rows);
   }
   std::vector<std::byte> table(static_cast<size_t>(table_bytes));
   read_file(split, file, 4, table);
@@ -398,8 +407,8 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
     const int64_t next = offset_at(i + 1, begin);
     if (begin < first || next < begin || next > end) {
       throw error_of(ErrorCode::corrupt,
-                     "sample {} begins at byte {} and ends at byte {}, expected two rising numbers "
-                     "from {} to {}; copy it again",
+                     "sample {} begins at byte {} and ends at byte {}, but samples must lie one "
+                     "after another between the bytes {} and {}; copy the file again",
                      i, begin, next, first, end);
     }
     ranges[i] = {.offset = begin, .num_bytes = next - begin};
@@ -407,9 +416,10 @@ std::vector<FileRange> IndexedRows::ranges_of(std::span<const std::byte> table, 
   }
   const int64_t last = ranges.empty() ? first : ranges.back().offset + ranges.back().num_bytes;
   if (last != end) {
-    throw error_of(ErrorCode::corrupt,
-                   "has {} bytes after its last sample, so it may be cut; copy it again",
-                   end - last);
+    throw error_of(
+        ErrorCode::corrupt,
+        "the file has {} bytes after its last sample, so it may be cut short; copy the file again",
+        end - last);
   }
   return ranges;
 }

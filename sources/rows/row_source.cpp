@@ -119,8 +119,8 @@ class RowSource final : public ListedPictures {
       }
     }
     if (infos_.empty()) {
-      throw NoSamples(source_error(path(), ErrorCode::not_found,
-                                   "split '{}': there are no samples in it", splits.front().name));
+      throw NoSamples(source_error(path(), ErrorCode::not_found, "split '{}' contains no samples",
+                                   splits.front().name));
     }
   }
   const Field& column(size_t i) const { return table_->columns()[i].field; }
@@ -151,13 +151,14 @@ class RowSource final : public ListedPictures {
       return type == FieldType::image || type == FieldType::bytes;
     };
     if (image_ && !may_be_picture(column(*image_).type)) {
-      throw not_that("image_column", *image_, "pictures are bytes or images");
+      throw not_that("image_column", *image_, "pictures must be bytes or images");
     }
     if (label_ && !is_whole_number(column(*label_)) && column(*label_).type != FieldType::string) {
-      throw not_that("label_column", *label_, "labels are one whole number or text for each row");
+      throw not_that("label_column", *label_,
+                     "labels must be one whole number or one text for each row");
     }
     if (id_ && !is_whole_number(column(*id_)) && column(*id_).type != FieldType::string) {
-      throw not_that("id_column", *id_, "ids are one text or whole number for each row");
+      throw not_that("id_column", *id_, "ids must be one text or one whole number for each row");
     }
     if (!image_) image_ = only_picture();
     if (!label_ && has_label) label_ = likely_label();
@@ -237,8 +238,8 @@ class RowSource final : public ListedPictures {
     const int same = schema_.index_of(field.name);
     if (same >= 0) {
       throw source_error(path(), ErrorCode::unsupported,
-                         "columns '{}' and '{}' would both become the field '{}'; choose other "
-                         "columns with {}, {} or {}, or list the other columns to convert with {}",
+                         "the columns '{}' and '{}' would both become the field '{}'; choose other "
+                         "columns with {}, {} or {}, or list only the columns to convert with {}",
                          origins_[static_cast<size_t>(same)], from, field.name,
                          option_name("image_column"), option_name("label_column"),
                          option_name("id_column"), option_name("columns"));
@@ -251,9 +252,10 @@ class RowSource final : public ListedPictures {
     if (!label_) {
       if (!options.classes.empty() || options.label_offset != 0) {
         const char* option = options.classes.empty() ? "label_offset" : "classes";
-        throw argument_error(option,
-                             fmt::format("{}: the label column is not known; name it with {}",
-                                         option_name(option), option_name("label_column")));
+        throw argument_error(
+            option,
+            fmt::format("{}: the column with the labels is unknown; name this column with {}",
+                        option_name(option), option_name("label_column")));
       }
       return;
     }
@@ -261,11 +263,10 @@ class RowSource final : public ListedPictures {
     if (column(*label_).type == FieldType::string) {
       if (classes_.empty() || label_offset_ != 0) {
         throw argument_error(
-            "label_column",
-            fmt::format("{}: the column '{}' has texts; give a file with all of them, in the order "
-                        "of the classes, with {}, and do not give {}",
-                        option_name("label_column"), column(*label_).name, option_name("classes"),
-                        option_name("label_offset")));
+            "label_column", fmt::format("{}: the labels in the column '{}' are texts; give a file "
+                                        "that lists the classes in order with {}, and leave out {}",
+                                        option_name("label_column"), column(*label_).name,
+                                        option_name("classes"), option_name("label_offset")));
       }
       for (size_t i = 0; i < classes_.size(); ++i) {
         class_numbers_.emplace(classes_[i], static_cast<int64_t>(i));
@@ -371,7 +372,7 @@ class RowSource final : public ListedPictures {
     if (!id_) return buffers.text(table_->name(taken_[split], index));
     const RowValue& value = values[*id_];
     if (value.is_null)
-      throw error_of(ErrorCode::invalid_argument, "has no id in the column '{}'",
+      throw error_of(ErrorCode::invalid_argument, "the record has no id in the column '{}'",
                      column(*id_).name);
     if (column(*id_).type == FieldType::string) {
       require_utf8(value.bytes);
@@ -385,7 +386,7 @@ class RowSource final : public ListedPictures {
     if (!class_numbers_.empty()) {
       const auto found = class_numbers_.find(row_text(value.bytes));
       if (found != class_numbers_.end()) return found->second;
-      throw error_of(ErrorCode::invalid_argument, "'{}' is not one of the {} classes",
+      throw error_of(ErrorCode::invalid_argument, "the value '{}' is not one of the {} classes",
                      row_text(value.bytes).substr(0, 100), classes_.size());
     }
     const int64_t number = whole_number(column(*label_).dtype, value.bits);
@@ -396,15 +397,14 @@ class RowSource final : public ListedPictures {
       const std::string sum =
           label_offset_ == 0
               ? std::to_string(number)
-              : fmt::format("{} with {}", number,
+              : fmt::format("{} plus {}", number,
                             option_set("label_offset", std::to_string(label_offset_)));
-      throw error_of(
-          ErrorCode::invalid_argument, "the label is {}, {}", sum,
-          classes_.empty() || label < 0
-              ? fmt::format(
-                    "but labels are 0 or more, or -1 for none; if '{}' is not the label, give {}",
-                    column(*label_).name, option_set("label_column", "none"))
-              : fmt::format("but there are {} classes", classes_.size()));
+      throw error_of(ErrorCode::invalid_argument, "the label is {}, {}", sum,
+                     classes_.empty() || label < 0
+                         ? fmt::format("but a label must be 0 or more, or -1 for no label; if "
+                                       "column '{}' is not the label, give {}",
+                                       column(*label_).name, option_set("label_column", "none"))
+                         : fmt::format("but there are {} classes", classes_.size()));
     }
     return label;
   }
@@ -417,7 +417,7 @@ class RowSource final : public ListedPictures {
         return record.set_scalar<int64_t>(position, kUnlabelled);
       }
       if (from == image_ || from == label_) {
-        throw error_of(ErrorCode::invalid_argument, "has no {}",
+        throw error_of(ErrorCode::invalid_argument, "the record has no {}",
                        from == image_ ? "picture" : "label");
       }
       return;  // the field is null

@@ -26,14 +26,14 @@
 
 namespace ffkit {
 
-// Calls `work`; its errors are about the column `name`.
+// Calls `work`; its errors are about the column `name`, or what else `part` says.
 template <typename Work>
-void in_column(std::string_view name, const Work& work) {
+void in_column(std::string_view name, const Work& work, const char* part = "column") {
   try {
     work();
   } catch (const Error& error) {
     if (is_out_of_memory(error)) throw;
-    throw error.with_message(fmt::format("column '{}': {}", name, error.message()));
+    throw error.with_message(fmt::format("{} '{}': {}", part, name, error.message()));
   }
 }
 

@@ -51,7 +51,7 @@ PillowPixels read_pillow(std::span<const std::byte> bytes) {
   const auto* const mode = std::ranges::find(kPillowModes, text, &PillowMode::name);
   if (mode == std::end(kPillowModes)) {
     throw error_of(ErrorCode::unsupported,
-                   "is a picture of Pillow's mode '{}'; save it as RGB, L or I;16",
+                   "the value is a picture in Pillow's mode '{}'; save it in mode RGB, L or I;16",
                    text.substr(0, 20));
   }
   const uint64_t row_bytes = (width * mode->num_bits + 7) / 8;
@@ -60,8 +60,8 @@ PillowPixels read_pillow(std::span<const std::byte> bytes) {
                     row_bytes * height == from.size();
   if (!fits) {
     throw error_of(ErrorCode::corrupt,
-                   "is a picture of {} x {} pixels of mode {}, but has {} bytes", width, height,
-                   mode->name, from.size());
+                   "the value is a picture of {} x {} pixels of mode {}, but has {} bytes", width,
+                   height, mode->name, from.size());
   }
   return {*mode, static_cast<int>(width), static_cast<int>(height), from.rest()};
 }
@@ -107,8 +107,8 @@ std::span<const std::byte> grey_of(const PillowPixels& pixels, SampleBuffers& bu
       std::memcpy(&value, pixels.data.data() + 4 * i, sizeof(value));
       if (value > std::numeric_limits<uint16_t>::max()) {
         throw error_of(ErrorCode::unsupported,
-                       "is a picture of Pillow's mode 'I' with the value {}, expected 0 to 65535; "
-                       "store it as an array",
+                       "the value is a picture in Pillow's mode 'I' with the pixel value {}, but "
+                       "ffkit stores only 0 to 65535; store it as an array",
                        static_cast<int32_t>(value));
       }
       return value;
@@ -139,8 +139,9 @@ std::span<const std::byte> ppm_of(const PillowPixels& pixels, SampleBuffers& buf
 
 uint64_t stored_scalar(std::span<const std::byte> bytes, size_t num_bytes) {
   if (bytes.size() != num_bytes) {
-    throw error_of(ErrorCode::corrupt, "has {} bytes, but a number of its type has {}",
-                   bytes.size(), num_bytes);
+    throw error_of(ErrorCode::corrupt,
+                   "the value has {} bytes, but a number of its type has {} bytes", bytes.size(),
+                   num_bytes);
   }
   return StoredBytes(bytes).unsigned_number(num_bytes);
 }
@@ -152,7 +153,8 @@ TensorView stored_tensor(DType dtype, std::vector<int64_t> shape, std::span<cons
     fits = fits && side >= 0 && !__builtin_mul_overflow(num_bytes, side, &num_bytes);
   }
   if (!fits || num_bytes != std::ssize(data)) {
-    throw error_of(ErrorCode::corrupt, "is an array of {} and shape [{}], but has {} bytes",
+    throw error_of(ErrorCode::corrupt,
+                   "the value is an array of {} with shape [{}], but has {} bytes",
                    to_string(dtype), fmt::join(shape, ", "), data.size());
   }
   return {.dtype = dtype, .shape = std::move(shape), .data = data};
@@ -172,8 +174,9 @@ std::vector<std::span<const std::byte>> stored_items(std::span<const std::byte> 
 std::span<const std::byte> stored_pillow(std::span<const std::byte> bytes, SampleBuffers& buffers) {
   const PillowPixels pixels = read_pillow(bytes);
   if (pixels.mode.lost != nullptr) {
-    buffers.report({.reason = fmt::format("is a picture of Pillow's mode {}", pixels.mode.name),
-                    .action = pixels.mode.lost});
+    buffers.report(
+        {.reason = fmt::format("the value is a picture in Pillow's mode {}", pixels.mode.name),
+         .action = pixels.mode.lost});
   }
   return pixels.mode.num_channels == 3 ? ppm_of(pixels, buffers) : grey_of(pixels, buffers);
 }

@@ -28,7 +28,8 @@ class StoredBytes {
 
   std::span<const std::byte> take(uint64_t num_bytes) {
     if (num_bytes > rest_.size()) {
-      throw error_of(ErrorCode::corrupt, "is cut short: {} bytes are needed, but {} are left",
+      throw error_of(ErrorCode::corrupt,
+                     "the data are cut short: {} bytes are needed, but {} bytes are left",
                      num_bytes, rest_.size());
     }
     const auto taken = rest_.first(static_cast<size_t>(num_bytes));
@@ -53,7 +54,7 @@ class StoredBytes {
   // Throws where something is left.
   void require_end() const {
     if (rest_.empty()) return;
-    throw error_of(ErrorCode::corrupt, "has {} bytes after its end", rest_.size());
+    throw error_of(ErrorCode::corrupt, "{} bytes follow the end of the data", rest_.size());
   }
 
  private:

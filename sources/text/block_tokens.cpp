@@ -138,9 +138,9 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
 
 void BlockTokens::refuse_without(const std::string& name) const {
   const bool is_ready = !rules_.tokens_field.empty();
-  refuse_document(fmt::format("has no member '{}'; name the {} member with {}", printable(name),
-                              is_ready ? "tokens" : "text",
-                              option_name(is_ready ? "tokens_field" : "text_field")));
+  refuse_document(fmt::format(
+      "the document has no member '{}'; name the member with the {} with {}", printable(name),
+      is_ready ? "tokens" : "text", option_name(is_ready ? "tokens_field" : "text_field")));
 }
 
 void BlockTokens::add_tokens(const dom::array& tokens) {

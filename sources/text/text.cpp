@@ -85,7 +85,8 @@ class Text : public ListedSource {
         workers_([this] { return BlockTokens(rules_); }) {
     if (!rules_.tokens_field.empty() && !rules_.is_json) {
       refuse_options(option_name("tokens_field") +
-                     " names a member of JSON, but there are no .jsonl files");
+                     " gives the name of a JSON member, but the source has no .jsonl files; leave "
+                     "this option out");
     }
     notes_ = std::move(corpus.listing.notes);
     const BlockRules block_rules{.document = document_,
@@ -225,7 +226,8 @@ class Text : public ListedSource {
   static DocumentIs document_of(const TextOptions& options, bool is_json) {
     if (!is_json) return options.document == "line" ? DocumentIs::line : DocumentIs::file;
     if (options.document == "file") {
-      refuse_options(option_set("document", "file") + ": in JSON lines, each line is a document");
+      refuse_options(option_set("document", "file") +
+                     " does not work with JSON lines, because each line is a document");
     }
     return DocumentIs::line;
   }
@@ -259,8 +261,8 @@ class Text : public ListedSource {
     try {
       if (text == nullptr) {
         throw error_of(ErrorCode::unsupported,
-                       "has {} bytes, but a document may have at most {}; split it, or raise the "
-                       "limit with {}",
+                       "the document has {} bytes, more than the limit of {} bytes; split the "
+                       "document, or raise the limit with {}",
                        num_bytes, options_.max_document_bytes, option_name("max_document_bytes"));
       }
       if (document_ == DocumentIs::file) {
@@ -274,7 +276,7 @@ class Text : public ListedSource {
       const std::string place = describe_document(split, file, line);
       if (buffers.bad_samples() == BadSamples::fail) {
         throw error.within({.path = place, .subject = ErrorSubject::sample})
-            .with_remedy(option_set("bad_samples", "skip") + " leaves out such documents");
+            .with_remedy("to leave out such documents, give " + option_set("bad_samples", "skip"));
       }
       buffers.report({.reason = fmt::format("{}: {}", place, error.what()),
                       .action = kDocumentLeftOut,
@@ -393,9 +395,9 @@ void validate(const TextOptions& options) {
   check_options(options);
   if (options.tokenizer.empty()) {
     if (!is_ready) {
-      refuse_options(
-          "texts need " + option_name("tokenizer") +
-          ": a folder with vocab.json and merges.txt, a tokenizer.json, or the word 'bytes'");
+      refuse_options("a text source needs " + option_name("tokenizer") +
+                     "; give a folder with vocab.json and merges.txt, a file tokenizer.json, or "
+                     "the word 'bytes'");
     }
     if (options.vocabulary_size == 0 || options.end_of_text < 0) {
       refuse_options(fmt::format("{} needs {}, or {} and {}", option_name("tokens_field"),
@@ -403,8 +405,8 @@ void validate(const TextOptions& options) {
                                  option_name("end_of_text")));
     }
   } else if (options.vocabulary_size != 0) {
-    refuse_options(fmt::format("{} is known from {}; leave it out", option_name("vocabulary_size"),
-                               option_name("tokenizer")));
+    refuse_options(fmt::format("{0} is not needed, because {1} gives this number; leave out {0}",
+                               option_name("vocabulary_size"), option_name("tokenizer")));
   }
 }
 

@@ -138,7 +138,7 @@ TextSplit list_text_blocks(ShardSplit listed, const BlockRules& rules) {
   }
   if (split.blocks.empty()) {
     throw NoSamples(source_error(split.files.paths().front(), ErrorCode::not_found,
-                                 "split '{}': its files are empty", split.name));
+                                 "all files of split '{}' are empty", split.name));
   }
   return split;
 }

@@ -23,7 +23,7 @@ constexpr uint64_t kLengthDelimited = 2;
 constexpr uint64_t kFixed32 = 5;
 
 Error broken_example(const char* what) {
-  return error_of(ErrorCode::corrupt, "is not a tf.train.Example: {}", what);
+  return error_of(ErrorCode::corrupt, "the record is not a tf.train.Example: {}", what);
 }
 
 // The fields of a protobuf message, one after the other.
@@ -235,23 +235,24 @@ Error no_tfrecord_error(const fs::path& path, std::span<const std::byte> head) {
   using namespace std::string_view_literals;
   constexpr auto kRiegeli = "\x83\xAF\x70\xD1\x0D\x88\x4A\x3F"sv;
   if (begins_with(head, kRiegeli)) {
-    return source_error(path, ErrorCode::unsupported,
-                        "is a Riegeli file (written by array_record), not a TFRecord file");
+    return source_error(
+        path, ErrorCode::unsupported,
+        "the file is a Riegeli file (written by array_record), not a TFRecord file");
   }
   for (const auto zlib : {"\x78\x01"sv, "\x78\x5E"sv, "\x78\x9C"sv, "\x78\xDA"sv}) {
     if (begins_with(head, zlib)) {
       return source_error(path, ErrorCode::unsupported,
-                          "is zlib data (TensorFlow's compression_type='ZLIB'); write it again "
-                          "with 'GZIP' or without compression");
+                          "the file has zlib data (TensorFlow's compression_type='ZLIB'); write "
+                          "the file again with 'GZIP' or without compression");
     }
   }
   const ContentKind kind = content_kind(head);
   if (kind == ContentKind::unknown) {
     return source_error(
         path, ErrorCode::corrupt,
-        "is not a TFRecord file: the checksum of the first record's length is wrong");
+        "the file is not a TFRecord file: the checksum of the first record's length is wrong");
   }
-  return source_error(path, ErrorCode::unsupported, "is {}, not a TFRecord file",
+  return source_error(path, ErrorCode::unsupported, "the file is {}, not a TFRecord file",
                       content_name(kind));
 }
 
@@ -279,8 +280,8 @@ void TfExample::parse(std::span<const std::byte> message) {
     if (wire_type != kLengthDelimited) throw broken_example("it holds no features");
     if (number == 2) {
       throw Error(ErrorCode::unsupported,
-                  "is a tf.train.SequenceExample, but ffkit does not read its lists of steps; "
-                  "write the steps as features of a tf.train.Example");
+                  "the record is a tf.train.SequenceExample, but ffkit does not read its lists of "
+                  "steps; write the steps as features of a tf.train.Example");
     }
     for_each_field(reader.block(), [&](uint64_t entry, uint64_t entry_type, WireReader& entries) {
       if (entry != 1) return false;
@@ -309,8 +310,8 @@ Shapes read_tfds_shapes(const fs::path& path, std::string_view json) {
     add_shapes(FeatureJson::parse(json), "", {}, 0, shapes);
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is not a features.json of TensorFlow Datasets ({}); remove it to take the "
-                       "shapes of tensors from the records",
+                       "the file is not a features.json of TensorFlow Datasets ({}); remove it to "
+                       "take the shapes of tensors from the records",
                        error.what());
   } catch (const Error& error) {
     throw error.within({.path = path});
@@ -330,8 +331,8 @@ std::map<std::string, int64_t> read_tfds_counts(const fs::path& path, std::strin
     }
   } catch (const FeatureJson::exception& error) {
     throw source_error(path, ErrorCode::corrupt,
-                       "is not a dataset_info.json of TensorFlow Datasets ({}); remove it if you "
-                       "do not need to compare the records with it",
+                       "the file is not a dataset_info.json of TensorFlow Datasets ({}); remove it "
+                       "if ffkit does not need to compare the records with it",
                        error.what());
   } catch (const Error& error) {
     throw error.within({.path = path});
@@ -348,10 +349,11 @@ std::vector<std::string> find_tfds_classes(const fs::path& records, const std::s
 }
 
 std::span<const std::byte> checked_tfrecord(std::span<const std::byte> data_and_crc) {
-  if (data_and_crc.size() < kTfRecordCrcBytes) throw Error(ErrorCode::corrupt, "is cut short");
+  if (data_and_crc.size() < kTfRecordCrcBytes)
+    throw Error(ErrorCode::corrupt, "the record is cut short");
   const auto data = data_and_crc.first(data_and_crc.size() - kTfRecordCrcBytes);
   if (masked_crc(data) != little_endian<uint32_t>(data_and_crc.last(kTfRecordCrcBytes))) {
-    throw Error(ErrorCode::corrupt, "is damaged: the checksum of its data is wrong");
+    throw Error(ErrorCode::corrupt, "the record is damaged: the checksum of its data is wrong");
   }
   return data;
 }
@@ -368,8 +370,9 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
         throw source_error(path, ErrorCode::corrupt, "record 0 {}; get the file again", what);
       }
       places.damage = fmt::format(
-          "{}, so it and the rest of the file, {} bytes, cannot be read; get the file again", what,
-          num_bytes - offset);
+          "the record {}, so ffkit cannot read it and the rest of the file ({} bytes); get the "
+          "file again",
+          what, num_bytes - offset);
       use(std::ssize(records), {});
       records.push_back({offset, num_bytes - offset});
       return places;
@@ -389,9 +392,10 @@ TfRecordPlaces scan_tfrecords(const fs::path& path, int64_t num_bytes, const Rea
     const int64_t left = num_bytes - data;
     if (left < static_cast<int64_t>(kTfRecordCrcBytes) ||
         length > static_cast<uint64_t>(left) - kTfRecordCrcBytes) {
-      return end_here(fmt::format(
-          "is cut short: it needs {} bytes and {} of checksum, but only {} are left in the file",
-          length, kTfRecordCrcBytes, left));
+      return end_here(
+          fmt::format("is cut short: it needs {} bytes and {} bytes for its checksum, but only {} "
+                      "bytes are left in the file",
+                      length, kTfRecordCrcBytes, left));
     }
     const FileRange range{data, static_cast<int64_t>(length + kTfRecordCrcBytes)};
     use(std::ssize(records), range.num_bytes > max_bytes

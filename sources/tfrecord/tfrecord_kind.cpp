@@ -280,9 +280,10 @@ class TfRecordRows final : public FileRows {
     }
     if (columns_.empty()) {
       if (num_seen == 0) {
-        throw NoSamples(source_error(path(), ErrorCode::not_found, "there are no records in it"));
+        throw NoSamples(
+            source_error(path(), ErrorCode::not_found, "the source contains no records"));
       }
-      throw source_error(path(), ErrorCode::not_found, "its records hold no features");
+      throw source_error(path(), ErrorCode::not_found, "the records have no features");
     }
   }
 
@@ -297,12 +298,12 @@ class TfRecordRows final : public FileRows {
       if (is_known) {
         note_feature(name, feature, num_seen);
       } else if (feature.num_rows > 0 && options.columns.empty()) {
-        throw source_error(
-            files(0).paths().front(), ErrorCode::unsupported,
-            "the feature '{}' is in {} of {} samples of this group of files, but not in the first "
-            "group; list the columns to convert with {}, or convert without {}",
-            printable(name), feature.num_rows, num_seen, option_name("columns"),
-            option_name("by_files"));
+        throw source_error(files(0).paths().front(), ErrorCode::unsupported,
+                           "{1} of {2} samples of this group of files have the feature '{0}', but "
+                           "no sample of the first group has this feature; list the columns to "
+                           "convert with {3}, or convert without {4}",
+                           printable(name), feature.num_rows, num_seen, option_name("columns"),
+                           option_name("by_files"));
       }
     }
   }
@@ -427,9 +428,10 @@ class TfRecordRows final : public FileRows {
     }
     const bool is_open = std::ranges::find(shape, -1) != shape.end();
     if (known <= 0 || (is_open ? count % known != 0 : count != known)) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "has {} numbers, which do not fit the shape ({}) of features.json", count,
-                     fmt::join(shape, ", "));
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "the value has {} numbers, but these do not fit the shape ({}) in features.json", count,
+          fmt::join(shape, ", "));
     }
     std::ranges::replace(shape, -1, count / known);
     return shape;
@@ -461,7 +463,8 @@ FileListing tfrecord_files(const fs::path& path, const RowOptions& /*options*/) 
 SourceKind tfrecord_kind() {
   return {.name = "tfrecord",
           .description =
-              "TFRecord: files of tf.train.Example, of TensorFlow Datasets or others; gzip too",
+              "TFRecord: files of tf.train.Example, from TensorFlow Datasets or other programs. "
+              "The files may be compressed with gzip",
           .example = "/data/imagenet-tfrecord /fast/imagenet --label-offset -1",
           .options = make_source_options<KindOptions<RowOptions, open_tfrecord, tfrecord_files>>,
           .pictures = PictureUse::store,

@@ -91,14 +91,18 @@ class DatasetRecords : public ListedSource {
 
  protected:
   // What the shard of a record keeps of its files goes on to the record that is made of it.
-  void pass_content_on(size_t split, int64_t index, SampleBuffers& buffers) const {
+  RecordView read_record(size_t split, int64_t index, SampleBuffers& buffers) const {
     const Dataset& dataset = datasets_.at(split);
+    std::vector<std::byte>& bytes = buffers.array();
+    dataset.read(index, bytes);
     const Dataset::Location where = dataset.locate(index);
     Kept& kept = kept_.at(split)[static_cast<size_t>(where.shard_index)];
     std::call_once(kept.is_read,
                    [&] { kept.contents = kept_contents(dataset.shard(where.shard_index)); });
-    if (kept.contents.empty()) return;
-    buffers.set_content(kept.contents.at(static_cast<size_t>(where.local_index)));
+    if (!kept.contents.empty()) {
+      buffers.set_content(kept.contents.at(static_cast<size_t>(where.local_index)));
+    }
+    return {dataset.schema(), bytes, dataset.name(index)};
   }
 
   const std::vector<Dataset> datasets_;
@@ -137,12 +141,8 @@ class DatasetSource : public DatasetRecords {
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
-    const Dataset& dataset = datasets_.at(split);
-    std::vector<std::byte>& bytes = buffers.array();
-    dataset.read(index, bytes);
-    pass_content_on(split, index, buffers);
-    const RecordView view(dataset.schema(), bytes, dataset.name(index));
-    for (size_t field = 0; field < dataset.schema().fields.size(); ++field) {
+    const RecordView view = read_record(split, index, buffers);
+    for (size_t field = 0; field < datasets_.at(split).schema().fields.size(); ++field) {
       record.set_raw(field, view.field(field));
     }
   }
@@ -153,7 +153,8 @@ class DatasetSource : public DatasetRecords {
     const auto refuse = [&dataset](ErrorCode code, const std::string& message) {
       throw source_error(dataset.path(), code, message);
     };
-    if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");
+    if (dataset.num_records() == 0)
+      refuse(ErrorCode::not_found, "the data set contains no records");
     if (const std::string difference = dataset.schema().difference(datasets_.front().schema());
         !difference.empty()) {
       refuse(ErrorCode::invalid_argument,
@@ -162,7 +163,8 @@ class DatasetSource : public DatasetRecords {
     }
     if (std::ranges::find(infos_, manifest.split, &SourceSplit::name) != infos_.end()) {
       refuse(ErrorCode::invalid_argument,
-             fmt::format("is a second split called '{}'; convert them separately", manifest.split));
+             fmt::format("two sources have a split called '{}'; convert these sources separately",
+                         manifest.split));
     }
     if (classes_.empty()) {
       classes_ = manifest.classes;
@@ -230,7 +232,7 @@ class TranscodedSource : public DatasetRecords {
     class_ids_ = manifests_.front().class_ids;
     if (!has_pictures) {
       throw error_at(datasets_.front().path(), ErrorCode::invalid_argument,
-                     "has no field of pictures, so there is nothing to transcode");
+                     "the data set has no field of pictures, so there is nothing to transcode");
     }
   }
 
@@ -250,12 +252,8 @@ class TranscodedSource : public DatasetRecords {
 
   void read(size_t split, int64_t index, RecordBuilder& record,
             SampleBuffers& buffers) const override {
-    const Dataset& dataset = datasets_.at(split);
-    const Schema& schema = dataset.schema();
-    std::vector<std::byte>& bytes = buffers.array();
-    dataset.read(index, bytes);
-    pass_content_on(split, index, buffers);
-    const RecordView view(schema, bytes, dataset.name(index));
+    const Schema& schema = datasets_.at(split).schema();
+    const RecordView view = read_record(split, index, buffers);
     const auto num_fields = std::ranges::count_if(schema.fields, holds_pictures);
     for (size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
@@ -309,13 +307,15 @@ class TranscodedSource : public DatasetRecords {
     };
     if (dataset.format_version() == 1) {
       refuse(ErrorCode::invalid_argument,
-             "is a file of FFRecord v1; convert it with 'ffconvert v1' first");
+             "the data set is a file of FFRecord v1; convert the file with 'ffconvert v1' first");
     }
     Manifest manifest = dataset.manifest();
-    if (dataset.num_records() == 0) refuse(ErrorCode::not_found, "there are no records in it");
+    if (dataset.num_records() == 0)
+      refuse(ErrorCode::not_found, "the data set contains no records");
     if (manifest.options.contains(kPart)) {
-      refuse(ErrorCode::invalid_argument,
-             "is a part of a conversion; join all parts with 'ffconvert merge' first");
+      refuse(
+          ErrorCode::invalid_argument,
+          "the data set is one part of a conversion; join all parts with 'ffconvert merge' first");
     }
     manifest.source.erase(kListing);  // of another conversion's samples
     note_store(manifest.options, store_);
@@ -383,7 +383,7 @@ void take_over_compression(const std::vector<Dataset>& splits, ConvertOptions& o
 TranscodeConversion::TranscodeConversion() {
   describe(images_, PictureUse::store, false, table_);
   describe(options_, table_);
-  table_.find("store")->set_default("none: name one");
+  table_.find("store")->set_default("none");
   table_.find("shard-size")->set_default("the shards of SRC");
   table_.find("zstd")->set_default("as SRC");
   // Not offered; still known, to say why they are refused.
@@ -393,9 +393,10 @@ TranscodeConversion::TranscodeConversion() {
 
 void TranscodeConversion::check() {
   table_.refuse({"order", "seed", "read"},
-                "has no effect: the records keep the order of SRC; leave it out");
-  table_.refuse({"by-files"},
-                "has no effect: the list of a data set's records is short; leave it out");
+                "has no effect, because the records keep the order of SRC; leave it out");
+  table_.refuse(
+      {"by-files"},
+      "has no effect, because the list of the records of a data set is short; leave it out");
   if (!table_.is_given("store")) {
     throw argument_error(
         "store", "choose the new form of pictures with " + option_name("store") + ": jpeg or dct");

@@ -99,10 +99,7 @@ class VocLabels final : public PictureLabels {
 class VocSet {
  public:
   VocSet(const fs::path& path, const VocOptions& options) : options_(options) {
-    refuse_dangling_link(path);
-    if (!is_folder_at(path)) {
-      throw source_error(path, ErrorCode::not_found, "there is no such folder");
-    }
+    require_source_folder(path);
     root_ = root_of(canonical_place(path));
     set_.kind = "voc";
     set_.path = root_;
@@ -116,7 +113,8 @@ class VocSet {
     } else {
       pictures_ = folder_called(root_, {"JPEGImages", "images", "Images"});
       if (pictures_.empty()) {
-        throw source_error(root_, ErrorCode::not_found, "has no folder JPEGImages with pictures");
+        throw source_error(root_, ErrorCode::not_found,
+                           "the folder contains no folder JPEGImages with pictures");
       }
       list_sets();
     }
@@ -177,9 +175,10 @@ class VocSet {
       add_names({"train", root_, root_, root_, names_of_xml(root_)});
     }
     if (!splits_.empty()) return;
-    throw source_error(root_, ErrorCode::not_found,
-                       "holds neither a folder Annotations nor XML files beside pictures{}",
-                       options_.splits.empty() ? "" : " of these splits");
+    throw source_error(
+        root_, ErrorCode::not_found,
+        "the folder contains neither a folder Annotations nor XML files beside pictures{}",
+        options_.splits.empty() ? "" : " of these splits");
   }
 
   void add_names(Names names) {
@@ -204,7 +203,7 @@ class VocSet {
                  "'train'");
         add_names({"train", annotations_, pictures_, annotations_, names_of_xml(annotations_)});
         if (!splits_.empty()) return;
-        throw source_error(annotations_, ErrorCode::not_found, "holds no XML files");
+        throw source_error(annotations_, ErrorCode::not_found, "the folder contains no XML files");
       }
       if (wanted.size() > 2 && std::erase(wanted, "trainval") > 0) {
         add_note(set_.notes, lists.string(), "'trainval' is left out, because train and val exist");
@@ -323,19 +322,20 @@ class VocSet {
     }
     if (missing.empty()) return;
     const std::string what =
-        fmt::format("{} of the {} annotations of '{}' are missing: {}", missing.size(),
+        fmt::format("{} of the {} annotations of '{}' are missing, for example {}", missing.size(),
                     split.taken.size(), names.list.string(), missing.front());
     if (missing.size() == split.taken.size()) {
-      add_note(set_.notes, names.split, "{}; its pictures are stored without boxes", what);
+      add_note(set_.notes, names.split, "{}; the pictures of the split are stored without boxes",
+               what);
       return;
     }
     if (!options_.allow_missing) {
       throw source_error(names.annotations, ErrorCode::not_found,
-                         "{}; add them, or leave out their pictures with {}", what,
+                         "{}; add the annotations, or leave out their pictures with {}", what,
                          option_on("allow_missing"));
     }
     std::erase_if(split.taken, [&](size_t i) { return names.stamps[i].num_bytes < 0; });
-    add_note(set_.notes, names.annotations.string(), "{}; left out", what);
+    add_note(set_.notes, names.annotations.string(), "{}; ffkit leaves out their pictures", what);
   }
 
   const VocOptions& options_;
@@ -352,20 +352,23 @@ class VocKind final : public SourceOptions {
   void describe(OptionTable& table) override {
     table
         .add_names("splits", options_.splits,
-                   "Splits to convert, by their lists in ImageSets/Main, such as train or trainval")
+                   "Splits to convert, such as train or trainval. The lists in ImageSets/Main have "
+                   "these names")
         .set_default("train, val and test, or trainval");
     table.add("classes", options_.classes,
               "Text file with one class name per line, in the order of the labels");
     table
         .add("first-pixel", options_.first_pixel,
-             "1: xmin and xmax are the first and the last pixel, counted from 1, as in Pascal VOC; "
-             "0: they are edges, counted from 0, as some tools write them")
+             "Meaning of xmin and xmax. With 1, xmin and xmax are the first and the last pixel of "
+             "the box, counted from 1, as in Pascal VOC. With 0, xmin and xmax are the edges of "
+             "the box, counted from 0, as some tools write them")
         .set_range(0, 1);
     masks_.describe(table,
-                    "Fields with masks, one or both. semantic: the PNGs of SegmentationClass; "
-                    "instances: those of SegmentationObject");
+                    "Fields with masks, one or both. 'semantic' has the PNGs of SegmentationClass. "
+                    "'instances' has the PNGs of SegmentationObject");
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out names in lists that have no picture or annotations");
+              "Leaves out a name from the lists if there is no picture or no annotation file with "
+              "this name");
   }
 
   void check(const OptionTable& /*table*/) const override {

@@ -205,8 +205,8 @@ class WebDataset : public ListedPictures {
   std::string_view id_of(std::span<const std::byte> data, const std::string& origin) const {
     const std::string_view id(reinterpret_cast<const char*>(data.data()), data.size());
     if (id.empty() || !simdjson::validate_utf8(id)) {
-      throw error_at(origin, ErrorCode::corrupt, "the id in its member '.{}' is {}", id_member_,
-                     id.empty() ? "empty" : "not UTF-8 text");
+      throw error_at(origin, ErrorCode::corrupt, "the id in the file '.{}' of the sample is {}",
+                     id_member_, id.empty() ? "empty" : "not UTF-8 text");
     }
     return id;
   }
@@ -274,10 +274,10 @@ class WebDataset : public ListedPictures {
       const auto same = std::ranges::find(fields_, field.name, &WebDatasetField::name);
       if (field.name == "id" ||
           (same != fields_.end() && (!has_pictures(field) || same->kind != field.kind))) {
-        throw source_error(
-            path_, ErrorCode::unsupported,
-            "members '.{}' would become a second field '{}'; write the tars with another extension",
-            extension, field.name);
+        throw source_error(path_, ErrorCode::unsupported,
+                           "members with the extension '.{}' would become a second field '{}'; "
+                           "write the tars with another extension",
+                           extension, field.name);
       }
       if (same == fields_.end()) fields_.push_back(field);
       names_[extension] = field.name;
@@ -302,7 +302,7 @@ class WebDataset : public ListedPictures {
 
   NoSamples no_samples(const std::string& split) const {
     return NoSamples(
-        source_error(path_, ErrorCode::not_found, "split '{}': there are no samples in it", split));
+        source_error(path_, ErrorCode::not_found, "split '{}' contains no samples", split));
   }
 
   void add_split(const ShardSplit& listed, FileGroup files, std::vector<WebDatasetShard> shards,
@@ -392,8 +392,8 @@ class WebDataset : public ListedPictures {
           ++num_missing[field];
           if (allow_missing) continue;
           throw error_at(describe(s, static_cast<int64_t>(i)), ErrorCode::invalid_argument,
-                         "has no member for field '{}', but other samples have one; add it, or "
-                         "leave such fields empty with {}{}",
+                         "the sample has no member for the field '{}', but other samples have this "
+                         "member; add the member, or leave such fields empty with {}{}",
                          fields_[field].name, option_on("allow_missing"), frames_remedy(field));
         }
       }

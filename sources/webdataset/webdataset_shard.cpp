@@ -11,6 +11,7 @@
 #include "archives/parallel_io.h"
 #include "base/number_text.h"
 #include "base/printable.h"
+#include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
 #include "format/content_kind.h"
 #include "format/schema/npy_header.h"
@@ -37,19 +38,13 @@ SplitName split_name(const std::string& member) {
   return result;
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::string_view last_part(std::string_view extension) {
   return extension.substr(extension.rfind('.') + 1);
 }
 
-int64_t label_of(std::string_view text, const std::vector<std::string>& classes) {
-  // White space around it is taken, as by Python's int().
-  constexpr std::string_view kSpace = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  while (!text.empty() && kSpace.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+// White space around it is taken, as by Python's int().
+int64_t label_of(std::string_view text_in_file, const std::vector<std::string>& classes) {
+  const std::string_view text = trimmed(text_in_file);
   const auto label = number_of_text<int64_t>(text);
   if (!label) {
     const auto found = std::ranges::find(classes, text);
@@ -90,8 +85,8 @@ WebDatasetShard list_webdataset_shard(const fs::path& path, const InputFile& fil
     if (shard.samples.empty() || shard.samples.back().key != key) {
       if (!keys.insert(key).second) {
         refuse(
-            fmt::format("has members in several places of the tar, such as '{}'; write all members "
-                        "of a sample one after another (tar --sort=name)",
+            fmt::format("has members in several places of the tar, for example '{}'; write all "
+                        "members of a sample one after another, for example with tar --sort=name",
                         member.name));
       }
       shard.samples.push_back({key, 0});
@@ -231,8 +226,8 @@ std::map<std::string, std::string> names_as_before(const FoundMembers& found,
       continue;
     }
     throw source_error(tars.front(), ErrorCode::unsupported,
-                       "this group of tars has members '.{}', but no sample of the first group has "
-                       "one; convert without {}",
+                       "this group of tars has members with the extension '.{}', but no sample of "
+                       "the first group has such a member; convert without {}",
                        extension, option_name("by_files"));
   }
   return names;
@@ -243,20 +238,20 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
                           const std::vector<std::string>& classes) {
   switch (field.kind) {
     case WebDatasetKind::label:
-      record.set_scalar<int64_t>(position, label_of(as_text(bytes), classes));
+      record.set_scalar<int64_t>(position, label_of(row_text(bytes), classes));
       return;
     case WebDatasetKind::text:
-      if (!simdjson::validate_utf8(as_text(bytes))) {
-        throw Error(ErrorCode::corrupt, "is not UTF-8 text");
+      if (!simdjson::validate_utf8(row_text(bytes))) {
+        throw Error(ErrorCode::corrupt, "the file is not UTF-8 text");
       }
-      record.set_string(position, as_text(bytes));
+      record.set_string(position, row_text(bytes));
       return;
     case WebDatasetKind::tensor: {
       const NpyHeader header = read_npy_header(bytes);
       if (header.dtype != field.dtype) {
         throw error_of(
             ErrorCode::invalid_argument,
-            "its type is {}, but the type in the first sample is {}; use one type for all samples",
+            "the type is {}, but the first sample has the type {}; use one type for all samples",
             to_string(header.dtype), to_string(field.dtype));
       }
       record.set_tensor(position, {header.dtype, header.shape, bytes.subspan(header.data_offset)});
@@ -272,7 +267,7 @@ void set_webdataset_field(RecordBuilder& record, size_t position, const WebDatas
 
 void set_label_in_json(RecordBuilder& record, size_t position, const std::string& key,
                        std::span<const std::byte> json, const std::vector<std::string>& classes) {
-  const simdjson::padded_string padded(as_text(json));
+  const simdjson::padded_string padded(row_text(json));
   simdjson::dom::parser parser;
   simdjson::dom::element value;
   simdjson::dom::object object;

@@ -116,9 +116,10 @@ class YoloSet {
     }
     if (found.size() == 1) return canonical_place(path) / found.front();
     throw source_error(path, ErrorCode::not_found,
-                       found.empty() ? "holds no data.yaml; write one with 'names' of the classes, "
-                                       "and with the folders of pictures as 'train' and 'val'"
-                                     : "holds several .yaml files; name one of them");
+                       found.empty()
+                           ? "the folder contains no data.yaml; write this file with the classes "
+                             "as 'names' and the folders of pictures as 'train' and 'val'"
+                           : "the folder contains several .yaml files; give one of these files");
   }
 
   fs::path root_of(const fs::path& file) {
@@ -154,8 +155,8 @@ class YoloSet {
         add_list(at, pictures);
       } else if (is_given || name == "train") {
         throw source_error(at, ErrorCode::not_found,
-                           "there is no such folder or list, but {} has it as '{}'", file.string(),
-                           name);
+                           "there is no such folder or list, but {} names it as '{}'",
+                           file.string(), name);
       } else {
         add_note(set_.notes, file.string(), "its '{}' {} does not exist and is left out", name,
                  at.string());
@@ -271,11 +272,13 @@ class YoloSet {
 class YoloKind final : public SourceOptions {
  public:
   void describe(OptionTable& table) override {
-    table.add_names("splits", options_.splits, "Splits to convert: train, val, test")
+    table
+        .add_names("splits", options_.splits,
+                   "Splits to convert, one or several of train, val and test")
         .set_default("all that data.yaml names");
     masks_.describe(table);
     table.add("allow-missing", options_.allow_missing,
-              "Leaves out pictures of lists whose file is missing");
+              "Leaves out a listed picture if its file is missing");
   }
 
   void check(const OptionTable& /*table*/) const override {
@@ -306,7 +309,7 @@ std::unique_ptr<Source> open_yolo(const fs::path& path, const YoloOptions& optio
 
 SourceKind yolo_kind() {
   return {.name = "yolo",
-          .description = "YOLO: data.yaml, pictures and labels as Ultralytics has them",
+          .description = "YOLO: data.yaml, pictures and labels in the layout of Ultralytics",
           .example = "/data/coco8 /fast/coco8",
           .options = make_source_options<YoloKind>,
           .pictures = PictureUse::store,

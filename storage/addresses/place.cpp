@@ -57,7 +57,7 @@ const SchemeForm& own_form(Scheme scheme) {
                                  std::string_view form) {
   throw error_at(printable(shown_address(text)), ErrorCode::invalid_argument, why)
       .with_subject(ErrorSubject::argument)
-      .with_remedy(fmt::format("write it as {}", form));
+      .with_remedy(fmt::format("write the address as {}", form));
 }
 
 bool is_name(std::string_view text) {
@@ -79,13 +79,13 @@ std::string_view take_part(std::string_view& rest) {
 std::string_view take_name(std::string_view text, std::string_view& rest, std::string_view what,
                            std::string_view form) {
   const std::string_view name = take_part(rest);
-  if (name.empty()) refuse_address(text, fmt::format("names no {}", what), form);
+  if (name.empty()) refuse_address(text, fmt::format("the address has no {}", what), form);
   if (!is_name(name)) {
-    refuse_address(text,
-                   fmt::format("has '{}' as the name of its {}, but a name may have only letters, "
-                               "digits, '-', '.' and '_'",
-                               printable(name), what),
-                   form);
+    refuse_address(
+        text,
+        fmt::format("'{}' is not a valid name for a {}; use only letters, digits, '-', '.' and '_'",
+                    printable(name), what),
+        form);
   }
   return name;
 }
@@ -105,7 +105,7 @@ bool has_dot_part(std::string_view path) {
 
 Address parse_hf(std::string_view text, std::string_view rest, std::string_view form) {
   if (take_part(rest) != "datasets") {
-    refuse_address(text, "is not an address of a data set of the Hugging Face hub", form);
+    refuse_address(text, "this is not an address of a data set on the Hugging Face hub", form);
   }
   Address address{.scheme = Scheme::hf, .place = {}, .path = {}, .query = {}, .revision = "main"};
   const std::string_view owner = take_part(rest);
@@ -119,10 +119,12 @@ Address parse_hf(std::string_view text, std::string_view rest, std::string_view 
         address.revision.append("/").append(take_part(rest));
       }
     }
-    if (address.revision.empty()) refuse_address(text, "has no revision after its '@'", form);
+    if (address.revision.empty())
+      refuse_address(text, "the address has no revision after the '@'", form);
   }
   if (!is_name(owner) || !is_name(name)) {
-    refuse_address(text, "has no owner or no name of a data set", form);
+    refuse_address(text, "the address does not have both an owner and the name of a data set",
+                   form);
   }
   address.place.append(owner).append("/").append(name);
   address.path = rest;
@@ -172,11 +174,11 @@ std::string_view start_of_address(std::string_view text) {
 Address parse_address(std::string_view text) {
   const auto* known = known_form(text);
   if (known == kForms.end()) {
-    throw Error(ErrorCode::invalid_argument, "is not an address",
+    throw Error(ErrorCode::invalid_argument, "this text does not begin like an address",
                 {.path = printable(shown_address(text)),
                  .subject = ErrorSubject::argument,
-                 .remedy = "begin it with s3://, gs://, az://, r2://, https://, http://, hf:// or "
-                           "file://"});
+                 .remedy = "begin the address with s3://, gs://, az://, r2://, https://, http://, "
+                           "hf:// or file://"});
   }
   if (const int mark = mark_of(text.substr(known->start.size())); mark > 0) {
     Address address = parse_address(without_marks(text));
@@ -186,7 +188,7 @@ Address parse_address(std::string_view text) {
   const std::string own = account_first(text.substr(known->start.size()));
   std::string_view rest = own;
   if (text.find('\0') != std::string_view::npos) {
-    refuse_address(text, "contains a zero byte", known->form);
+    refuse_address(text, "the address contains a zero byte", known->form);
   }
   Address address{.scheme = known->scheme, .place = {}, .path = {}, .query = {}, .revision = {}};
   if (known->scheme == Scheme::https || known->scheme == Scheme::http) {
@@ -199,7 +201,7 @@ Address parse_address(std::string_view text) {
   if (known->scheme == Scheme::file) {
     if (rest.starts_with("localhost/")) rest.remove_prefix(9);
     if (!rest.starts_with('/')) {
-      refuse_address(text, "has a host name before its path", known->form);
+      refuse_address(text, "the address has a host name before the path", known->form);
     }
     address.path = rest;
     return address;
@@ -214,12 +216,14 @@ Address parse_address(std::string_view text) {
         take_name(text, rest, known->scheme == Scheme::az ? "container" : "bucket", known->form);
     address.path = rest;
     if (known->scheme == Scheme::az && is_signature(query_in(text))) {
-      refuse_address(text, "has a signature: set AZURE_STORAGE_SAS_TOKEN instead", known->form);
+      refuse_address(text, "the address has a signature, so set AZURE_STORAGE_SAS_TOKEN instead",
+                     known->form);
     }
   }
   if (has_dot_part(address.path)) {
-    refuse_address(text, "has '.' or '..' between slashes, which servers resolve differently",
-                   known->form);
+    refuse_address(
+        text, "the path has '.' or '..' between slashes, and servers read such a path differently",
+        known->form);
   }
   return address;
 }

@@ -66,13 +66,6 @@ const Signature* kept_for(const std::string& name) {
   return kept;
 }
 
-// Precondition: it has no query.
-std::string name_of(const Url& url) {
-  std::string name = url.text();
-  while (name.ends_with('/')) name.pop_back();
-  return name;
-}
-
 }  // namespace
 
 bool is_signature(std::string_view query) {
@@ -93,7 +86,7 @@ std::optional<std::string> without_signature(std::string_view text) {
   }
   const std::string query = std::exchange(url.query, "");
   if (query.empty()) return std::nullopt;
-  const std::string name = name_of(url);
+  const std::string name = without_slash(url.text());
   const Signature* kept = kept_for(name);
   if (kept == nullptr || kept->query != query) {
     if (kept != nullptr && kind == Kind::token) return std::nullopt;
@@ -105,7 +98,7 @@ std::optional<std::string> without_signature(std::string_view text) {
 }
 
 std::string signature_of(const Url& url) {
-  for (std::string name = name_of(url); name.find("//") != std::string::npos;
+  for (std::string name = without_slash(url.text()); name.find("//") != std::string::npos;
        name.resize(name.rfind('/'))) {
     if (const Signature* kept = kept_for(name)) return kept->query;
   }

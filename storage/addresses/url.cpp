@@ -43,9 +43,10 @@ bool is_unreserved(char c) {
 
 [[noreturn]] void refuse_url(std::string_view text, const std::string& what,
                              const std::string& why) {
-  throw Error(
-      ErrorCode::invalid_argument, fmt::format("{} '{}' {}", what, printable(shown_url(text)), why),
-      {.subject = ErrorSubject::argument, .remedy = "write it as https://HOST[:PORT]/PATH"});
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{} '{}' {}", what, printable(shown_url(text)), why),
+              {.subject = ErrorSubject::argument,
+               .remedy = "write the address as https://HOST[:PORT]/PATH"});
 }
 
 bool is_host_name(std::string_view host) {
@@ -68,6 +69,11 @@ bool is_port(std::string_view port) {
 }
 
 }  // namespace
+
+std::string without_slash(std::string text) {
+  while (text.ends_with('/')) text.pop_back();
+  return text;
+}
 
 std::string percent_encoded(std::string_view text) {
   return encoded_unless(text, is_unreserved);
@@ -122,7 +128,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   url.host = in_lower_case(rest.substr(0, end_of_host));
   rest.remove_prefix(end_of_host);
   if (url.host.find('@') != std::string::npos) {
-    refuse_url(text, what, "has a user name before its host, which is not supported");
+    refuse_url(text, what, "has a user name before the host, which is not supported");
   }
   const size_t colon = url.host.rfind(':');
   const bool has_port =
@@ -130,7 +136,7 @@ Url parse_url(std::string_view text, const std::string& what) {
   const std::string_view name =
       std::string_view(url.host).substr(0, has_port ? colon : url.host.size());
   if (has_port && !is_port(std::string_view(url.host).substr(colon + 1))) {
-    refuse_url(text, what, "has no valid port number after its host");
+    refuse_url(text, what, "has no valid port number after the host");
   }
   if (!is_host_name(name) && !is_ipv6(name)) refuse_url(text, what, "has no valid host name");
   // A client leaves out the port that a scheme has by itself, and signs the host without it.

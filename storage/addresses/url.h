@@ -28,6 +28,9 @@ Url redirected(const Url& base, std::string_view reference);
 // `text` for messages: without its query, which may be a signature, and without a password.
 std::string shown_url(std::string_view text);
 
+// `text` without the slashes at its end.
+std::string without_slash(std::string text);
+
 // Percent-encoding as RFC 3986 has it and S3 signs it: letters, digits and "-._~" stay, every other
 // byte becomes %XX with capital letters.
 std::string percent_encoded(std::string_view text);

@@ -92,7 +92,7 @@ ConnectionString parse_connection_string(std::string_view text) {
                                   result.account, members["endpointsuffix"]);
   }
   Url url = parse_url(result.endpoint, kInString);
-  while (url.path.ends_with('/')) url.path.pop_back();
+  url.path = without_slash(std::move(url.path));
   if (result.sas.empty()) result.sas = url.query;
   url.query.clear();
   // Emulators have the account in the path, Azure in the host's name.
@@ -166,7 +166,7 @@ S3Settings azure_settings(const std::string& place, const Surroundings& surround
     authorizer->sas = as_in_url(found.sas.substr(found.sas.starts_with('?') ? 1 : 0));
     if (found.key.empty()) return;
     const std::optional<std::string> key = from_base64(found.key);
-    if (!key) throw bad_variable(fmt::format("the key in {} is not base64", name));
+    if (!key) throw bad_variable(fmt::format("the key in {} is not valid base64 text", name));
     authorizer->keys = {.id = settings.account, .secret = *key, .token = {}};
   };
   const std::string account = surroundings.variable("AZURE_STORAGE_ACCOUNT");

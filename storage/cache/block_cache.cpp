@@ -58,7 +58,7 @@ void take_default_folder(const fs::path& folder) {
   if (!is_link && status.st_uid == ::geteuid()) return;
   throw error_at(folder, ErrorCode::invalid_argument,
                  "{}, so another user could change the data; set FFKIT_CACHE to your own folder",
-                 is_link ? "is a link" : "belongs to another user");
+                 is_link ? "this folder is a link" : "this folder belongs to another user");
 }
 
 // Of the process that it was made in. A child of fork() has no threads of it, and makes another.

@@ -29,12 +29,9 @@ enum State : uint32_t { kMissing = 0, kThere = 1, kInDoubt = 2 };
 
 // Another one after each start of the machine.
 std::string boot_id() {
-  std::string id(kBootIdBytes, ' ');
-  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return id;  // then every block is compared with its checksum
-  const ssize_t n = ::read(fd, id.data(), id.size());
-  ::close(fd);
-  if (n != static_cast<ssize_t>(id.size())) id.assign(kBootIdBytes, ' ');
+  std::string id = small_file("/proc/sys/kernel/random/boot_id");
+  // Without one every block is compared with its checksum.
+  if (id.size() != kBootIdBytes) id.assign(kBootIdBytes, ' ');
   return id;
 }
 
@@ -50,7 +47,7 @@ int open_cache_file(const fs::path& path, bool make) {
   const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (make ? O_CREAT : 0);
   const int fd = ::open(path.c_str(), flags, 0600);
   if (fd < 0 && (make || errno != ENOENT)) {
-    throw io_error_at(path, "cannot open the file of the cache", errno);
+    throw io_error_at(path, "the file cannot be opened of the cache", errno);
   }
   return fd;
 }

@@ -51,8 +51,9 @@ int64_t parse_cache_bytes(std::string_view text) {
   }
   const double bytes = number * factor;
   if (error != std::errc() || bytes < 1 || bytes > 9e18) {
-    throw argument_error("FFKIT_CACHE_BYTES",
-                         fmt::format("FFKIT_CACHE_BYTES is '{}', not a size such as 200G", text));
+    throw argument_error(
+        "FFKIT_CACHE_BYTES",
+        fmt::format("FFKIT_CACHE_BYTES is '{}', but must be a size such as 200G", text));
   }
   return static_cast<int64_t>(bytes);
 }
@@ -75,7 +76,7 @@ File open_set(const fs::path& folder, const std::string& address) {
   const fs::path path = set_file_of(folder, hash_of(address));
   while (true) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) throw io_error_at(path, "cannot open the file of the cache", errno);
+    if (fd < 0) throw io_error_at(path, "the file cannot be opened of the cache", errno);
     File file = File::adopt(fd, path);
     if (!lock_set(fd, F_RDLCK, /*wait=*/true)) {
       throw io_error_at(path, "cannot lock the file of the cache", errno);
@@ -178,11 +179,7 @@ CacheOptions cache_options_of_environment() {
   if (const std::string_view bytes = variable("FFKIT_CACHE_BYTES"); !bytes.empty()) {
     options.max_bytes = parse_cache_bytes(bytes);
   }
-  if (!folder.empty()) {
-    options.folder = folder;
-    return options;
-  }
-  options.folder = default_cache_folder();
+  options.folder = folder.empty() ? default_cache_folder() : fs::path(folder);
   return options;
 }
 

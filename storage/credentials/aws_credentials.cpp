@@ -40,7 +40,9 @@ class ProfileChain {
       return sso_credentials(surroundings_, profiles_, profile);
     }
     if (auto found = of_keys(profile, *section)) return found;
-    if (is_again) refuse_profile(profile, "names itself as its source", "give it keys");
+    if (is_again)
+      refuse_profile(profile, "names itself as its source_profile, but has no keys",
+                     "add aws_access_key_id and aws_secret_access_key to the profile");
     const std::string command = value_of(*section, "credential_process");
     if (command.empty()) return std::nullopt;
     const std::string what = fmt::format("credential_process of profile '{}'", profile);
@@ -73,7 +75,7 @@ class ProfileChain {
       throw Error(ErrorCode::unsupported,
                   fmt::format("profile '{}' needs the code of an MFA device (mfa_serial)", profile),
                   {.subject = ErrorSubject::argument,
-                   .remedy = "assume the role with the AWS CLI and export its keys"});
+                   .remedy = "assume the role with the AWS CLI and export the keys of the role"});
     }
     const std::string token_file = value_of(section, "web_identity_token_file");
     if (!token_file.empty()) {
@@ -92,8 +94,9 @@ class ProfileChain {
     } else if (source == "Ec2InstanceMetadata") {
       base = instance_credentials(surroundings_, looked);
     } else {
-      refuse_profile(profile, "has role_arn, but no credentials to assume this role",
-                     "give it source_profile, credential_source or web_identity_token_file");
+      refuse_profile(
+          profile, "has a role_arn, but has no credentials to assume this role",
+          "add source_profile, credential_source or web_identity_token_file to the profile");
     }
     if (!base) {
       refuse_profile(profile,
@@ -137,10 +140,11 @@ std::optional<AwsCredentials> environment_credentials(const Surroundings& surrou
     return std::nullopt;
   }
   if (keys.secret.empty()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "the environment has AWS_ACCESS_KEY_ID, but no AWS_SECRET_ACCESS_KEY",
-        {.subject = ErrorSubject::argument, .name = {}, .remedy = "set both of them or neither"});
+    throw Error(ErrorCode::invalid_argument,
+                "the environment has AWS_ACCESS_KEY_ID, but no AWS_SECRET_ACCESS_KEY",
+                {.subject = ErrorSubject::argument,
+                 .name = {},
+                 .remedy = "set both variables or neither variable"});
   }
   return AwsCredentials{std::move(keys), std::nullopt, surroundings.giver};
 }
@@ -164,7 +168,7 @@ std::optional<AwsCredentials> web_identity_credentials(const Surroundings& surro
   }
   if (role.arn.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "this token file of a web identity is set, but AWS_ROLE_ARN is not",
+                "this file is set as the token file of a web identity, but AWS_ROLE_ARN is not set",
                 {.path = file, .subject = ErrorSubject::argument, .remedy = "set AWS_ROLE_ARN"});
   }
   return assume_role_by_web_identity(surroundings, profiles, role, file);
@@ -210,8 +214,8 @@ AwsCredentials find_aws_credentials(const Surroundings& surroundings) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("has no AWS credentials: {}", fmt::join(looked, ", ")),
               {.subject = ErrorSubject::argument,
-               .remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or "
-                         "AWS_NO_SIGN_REQUEST=YES for a public bucket"});
+               .remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or set AWS_PROFILE, or "
+                         "set AWS_NO_SIGN_REQUEST=YES for a public bucket"});
 }
 
 }  // namespace ffkit

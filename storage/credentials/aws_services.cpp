@@ -104,9 +104,7 @@ struct SsoPlace {
 std::string service_url(const Surroundings& surroundings, const AwsProfiles& profiles,
                         const std::string& service, const std::string& host) {
   const std::string own = configured_endpoint(surroundings, profiles, service);
-  std::string url = own.empty() ? "https://" + host : parse_url(own, "the endpoint").text();
-  while (url.ends_with('/')) url.pop_back();
-  return url;
+  return without_slash(own.empty() ? "https://" + host : parse_url(own, "the endpoint").text());
 }
 
 // A file that nobody else can read, and that is there as a whole.
@@ -143,8 +141,8 @@ std::string renewed_token(const Surroundings& surroundings, const AwsProfiles& p
   const JsonAnswer answer(response.body);
   std::string token = answer.text("accessToken");
   if (response.status != 200 || token.empty()) {
-    refuse_sso(place.profile,
-               fmt::format("{}, which could not be renewed ({})", expired, outcome_of(response)));
+    refuse_sso(place.profile, fmt::format("{}, and the token could not be renewed ({})", expired,
+                                          outcome_of(response)));
   }
   cached.set("accessToken", token);
   cached.set("expiresAt", text_of_moment(surroundings.now() + answer.lifetime("expiresIn")));
@@ -187,8 +185,7 @@ std::string instance_endpoint(const Surroundings& surroundings) {
     endpoint =
         mode == "IPv6" || mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   }
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  return endpoint;
+  return without_slash(endpoint);
 }
 
 }  // namespace
@@ -239,7 +236,7 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
   const std::string session = value_of(section, "sso_session");
   const IniSection* shared = session.empty() ? &section : profiles.session(session);
   if (shared == nullptr) {
-    refuse_sso(profile, fmt::format("names the sso_session '{}', which is not in {}",
+    refuse_sso(profile, fmt::format("uses the sso_session '{}', but {} do not contain this session",
                                     printable(session), profiles.files()));
   }
   const std::string start_url = value_of(*shared, "sso_start_url");
@@ -249,9 +246,10 @@ AwsCredentials sso_credentials(const Surroundings& surroundings, const AwsProfil
   const std::string account = value_of(section, "sso_account_id");
   const std::string role = value_of(section, "sso_role_name");
   if (place.region.empty() || account.empty() || role.empty()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "profile '{}' needs all of sso_region, sso_account_id and sso_role_name",
-                   printable(profile));
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "profile '{}' needs sso_region, sso_account_id and sso_role_name; add the missing settings",
+        printable(profile));
   }
   JsonAnswer cached(text_if_there(place.file).value_or(""));
   std::string token = cached.text("accessToken");
@@ -293,7 +291,9 @@ std::optional<AwsCredentials> container_credentials(const Surroundings& surround
   const std::string relative = surroundings.variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const std::string full = surroundings.variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (relative.empty() && full.empty()) {
-    looked.emplace_back("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI are not set");
+    looked.emplace_back(
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI are not "
+        "set");
     return std::nullopt;
   }
   const Url url = relative.empty() ? parse_url(full, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
@@ -301,8 +301,8 @@ std::optional<AwsCredentials> container_credentials(const Surroundings& surround
                                                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   if (!may_get_tokens(url)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "AWS_CONTAINER_CREDENTIALS_FULL_URI names the host '{}', which is neither this "
-                   "machine nor reached by https",
+                   "AWS_CONTAINER_CREDENTIALS_FULL_URI has the host '{}', which is not this "
+                   "machine, and does not use https; use an address that begins with https://",
                    url.host);
   }
   std::vector<std::string> headers;

@@ -78,11 +78,13 @@ BearerToken token_of_file(const Surroundings& surroundings, const std::filesyste
       throw e.within({.path = path.string(), .remedy = "download the account's key again"});
     }
   } else if (key.is_object()) {
-    throw refuse(ErrorCode::unsupported,
-                 fmt::format("has credentials of the unsupported type '{}'", printable(kind)),
-                 "use the type authorized_user or service_account, or HMAC keys");
+    throw refuse(
+        ErrorCode::unsupported,
+        fmt::format("the file has credentials of type '{}', which ffkit does not support",
+                    printable(kind)),
+        "use credentials of the type authorized_user or service_account, or use HMAC keys");
   } else {
-    throw refuse(ErrorCode::invalid_argument, "is not JSON with Google credentials",
+    throw refuse(ErrorCode::invalid_argument, "the file is not JSON with Google credentials",
                  "check GOOGLE_APPLICATION_CREDENTIALS");
   }
   const HttpResponse response =
@@ -98,9 +100,10 @@ std::optional<SigningKeys> google_hmac_keys(const Surroundings& surroundings) {
                    surroundings.variable("GS_SECRET_ACCESS_KEY"), ""};
   if (keys.id.empty()) return std::nullopt;
   if (keys.secret.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "the environment has GS_ACCESS_KEY_ID, but no GS_SECRET_ACCESS_KEY",
-                {.subject = ErrorSubject::argument, .remedy = "set both of them or neither"});
+    throw Error(
+        ErrorCode::invalid_argument,
+        "the environment has GS_ACCESS_KEY_ID, but no GS_SECRET_ACCESS_KEY",
+        {.subject = ErrorSubject::argument, .remedy = "set both variables or neither variable"});
   }
   return keys;
 }
@@ -135,11 +138,12 @@ BearerToken find_google_token(const Surroundings& surroundings) {
     if (response.status == 200) return token_of(response, what, surroundings.now());
     looked.push_back(fmt::format("{} gives no token ({})", what, outcome_of(response)));
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("has no Google credentials: {}", fmt::join(looked, ", ")),
-              {.subject = ErrorSubject::argument,
-               .remedy = "run `gcloud auth application-default login`, set GS_ACCESS_KEY_ID and "
-                         "GS_SECRET_ACCESS_KEY, or GS_NO_SIGN_REQUEST=YES for a public bucket"});
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("has no Google credentials: {}", fmt::join(looked, ", ")),
+      {.subject = ErrorSubject::argument,
+       .remedy = "run `gcloud auth application-default login`, or set GS_ACCESS_KEY_ID and "
+                 "GS_SECRET_ACCESS_KEY, or set GS_NO_SIGN_REQUEST=YES for a public bucket"});
 }
 
 std::string hugging_face_token(const Surroundings& surroundings) {
@@ -161,9 +165,8 @@ std::string hugging_face_token(const Surroundings& surroundings) {
 
 std::string hugging_face_endpoint(const Surroundings& surroundings) {
   const std::string own = surroundings.variable("HF_ENDPOINT");
-  std::string url = own.empty() ? "https://huggingface.co" : parse_url(own, "HF_ENDPOINT").text();
-  while (url.ends_with('/')) url.pop_back();
-  return url;
+  return own.empty() ? "https://huggingface.co"
+                     : without_slash(parse_url(own, "HF_ENDPOINT").text());
 }
 
 }  // namespace ffkit

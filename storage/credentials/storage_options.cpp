@@ -114,7 +114,8 @@ const KnownOption& known_option(const std::string& name, std::string_view start)
     }
     known.emplace_back(option.name);
   }
-  refuse_option(name, fmt::format("is unknown; {} takes only {}", start, fmt::join(known, ", ")));
+  refuse_option(
+      name, fmt::format("is unknown; the options for {} are {}", start, fmt::join(known, ", ")));
 }
 
 std::string checked_value(const KnownOption& option, const std::string& name,
@@ -145,11 +146,11 @@ StorageOptions checked(const StorageOptions& options, const std::string& address
     const KnownOption& option = known_option(name, start_of_address(address));
     const bool is_new =
         found.values.emplace(option.variable, checked_value(option, name, value)).second;
-    if (!is_new) refuse_option(name, "is given twice, under two names");
+    if (!is_new) refuse_option(name, "has two names, and both are given; give only one of them");
   }
   for (const auto& [one, other] : kNeeds) {
     if (!is_any_of(found, one) || is_any_of(found, other)) continue;
-    refuse_option(std::string(one), fmt::format("is given without '{}'; give both", other));
+    refuse_option(std::string(one), fmt::format("needs '{}' also; give both options", other));
   }
   return found;
 }
@@ -163,9 +164,10 @@ const StorageOptions& options_of(int mark) {
   const StorageOptions* found =
       static_cast<size_t>(mark) < records.size() ? records.at(mark).load() : nullptr;
   if (found == nullptr && mark > 0) {
-    throw argument_error("storage_options",
-                         "an address refers to storage options by a number that this process does "
-                         "not know; give the options with the address");
+    throw argument_error(
+        "storage_options",
+        "an address contains the number of its storage options, but this process does not know "
+        "this number; give the storage options together with the address");
   }
   return found == nullptr ? none : *found;
 }
@@ -185,7 +187,7 @@ void require_address(const fs::path& address) {
   const Place place(address);
   if (!place.is_on_disk()) return;
   throw Error(ErrorCode::invalid_argument,
-              "is not an address of a store, so it cannot have storage options",
+              "this place is not in a store, so it cannot have storage options",
               {.path = place.shown(),
                .subject = ErrorSubject::argument,
                .name = "storage_options",

@@ -19,6 +19,7 @@
 #include "addresses/url.h"
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "base/printable.h"
 
 namespace ffkit {
@@ -65,17 +66,11 @@ std::string output_of(const std::string& command) {
 }
 
 // Takes `num_digits` digits off `rest`.
-bool take_number(std::string_view& rest, size_t num_digits, int& number) {
+bool take_digits(std::string_view& rest, size_t num_digits, int& number) {
   if (rest.size() < num_digits) return false;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + num_digits, number);
   if (error != std::errc() || end != rest.data() + num_digits || number < 0) return false;
   rest.remove_prefix(num_digits);
-  return true;
-}
-
-bool take_letter(std::string_view& rest, char letter) {
-  if (!rest.starts_with(letter)) return false;
-  rest.remove_prefix(1);
   return true;
 }
 
@@ -204,16 +199,16 @@ std::optional<Moment> moment_of(std::string_view text) {
   int minute = 0;
   int second = 0;
   const bool is_moment =
-      take_number(text, 4, year) && take_letter(text, '-') && take_number(text, 2, month) &&
-      take_letter(text, '-') && take_number(text, 2, day) &&
-      (take_letter(text, 'T') || take_letter(text, ' ')) && take_number(text, 2, hour) &&
-      take_letter(text, ':') && take_number(text, 2, minute) && take_letter(text, ':') &&
-      take_number(text, 2, second);
+      take_digits(text, 4, year) && take_text(text, "-") && take_digits(text, 2, month) &&
+      take_text(text, "-") && take_digits(text, 2, day) &&
+      (take_text(text, "T") || take_text(text, " ")) && take_digits(text, 2, hour) &&
+      take_text(text, ":") && take_digits(text, 2, minute) && take_text(text, ":") &&
+      take_digits(text, 2, second);
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!is_moment || !date.ok() || hour > 24 || minute > 59 || second > 60) return std::nullopt;
-  if (take_letter(text, '.')) {
+  if (take_text(text, ".")) {
     while (!text.empty() && text.front() >= '0' && text.front() <= '9') text.remove_prefix(1);
   }
   std::chrono::minutes offset{0};
@@ -222,9 +217,9 @@ std::optional<Moment> moment_of(std::string_view text) {
     text.remove_prefix(1);
     int hours = 0;
     int minutes = 0;
-    if (!take_number(text, 2, hours)) return std::nullopt;
-    take_letter(text, ':');
-    if (!take_number(text, 2, minutes)) return std::nullopt;
+    if (!take_digits(text, 2, hours)) return std::nullopt;
+    take_text(text, ":");
+    if (!take_digits(text, 2, minutes)) return std::nullopt;
     offset = std::chrono::minutes(sign * (hours * 60 + minutes));
   } else if (text != "Z" && text != "UTC") {
     return std::nullopt;

@@ -34,21 +34,15 @@ std::string loader_words() {
   return words == nullptr ? "unknown error" : words;
 }
 
-template <typename Function>
-void find_function(void* library, const std::string& path, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (function == nullptr) {
-    throw no_curl(
-        path,
-        fmt::format("this library has no function {}, which ffkit needs to read addresses", name));
-  }
-}
-
 CurlLibrary functions_of(void* library, const std::string& path) {
   CurlLibrary curl;
   curl.path = path;
-  const auto find = [&](const char* name, auto& function) {
-    find_function(library, path, name, function);
+  const auto find = [&]<typename Function>(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(::dlsym(library, name));
+    if (function != nullptr) return;
+    throw no_curl(
+        path,
+        fmt::format("this library has no function {}, which ffkit needs to read addresses", name));
   };
   find("curl_global_init", curl.global_init);
   find("curl_version_info", curl.version_info);
@@ -88,7 +82,7 @@ CurlLibrary open_curl_library(const std::string& path) {
   if (!path.empty()) {
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      throw no_curl(path, "FFKIT_LIBCURL names this library, but it cannot be opened (" +
+      throw no_curl(path, "FFKIT_LIBCURL names this library, but the library cannot be opened (" +
                               loader_words() + ")");
     }
   } else {

@@ -22,7 +22,8 @@ std::string listed_key(std::string_view text, bool is_encoded) {
 
 int64_t size_in(std::string_view text) {
   if (const auto size = number_of_text<int64_t>(text); size >= 0) return *size;
-  throw error_of(ErrorCode::corrupt, "the listing has the size '{}', which is not a whole number",
+  throw error_of(ErrorCode::corrupt,
+                 "the listing has the size '{}', but a size must be a whole number",
                  printable(text.substr(0, 40)));
 }
 
@@ -30,6 +31,12 @@ std::string shortened(std::string_view text) {
   constexpr size_t kMaxWords = 300;
   return printable(text.size() > kMaxWords ? std::string(text.substr(0, kMaxWords)) + "..."
                                            : std::string(text));
+}
+
+// `root` is not what was asked for: `wanted`.
+[[noreturn]] void refuse_root(const XmlElement& root, const char* wanted) {
+  throw error_of(ErrorCode::corrupt, "the server must answer with {}, but it answers with <{}>",
+                 wanted, shortened(root.name));
 }
 
 bool is_one_of(std::string_view code, std::initializer_list<std::string_view> codes) {
@@ -72,9 +79,7 @@ bool has_expired(const HttpResponse& response, const Refusal& refusal) {
 
 ListPage parse_list_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
-  if (root.name != "ListBucketResult") {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a listing", shortened(root.name));
-  }
+  if (root.name != "ListBucketResult") refuse_root(root, "a listing");
   const bool is_encoded = root.text_of("EncodingType") == "url";
   ListPage page;
   for (const XmlElement& child : root.children) {
@@ -88,7 +93,8 @@ ListPage parse_list_page(std::string_view xml) {
   if (root.text_of("IsTruncated") == "true") {
     page.next = root.text_of("NextContinuationToken");
     if (page.next.empty()) {
-      throw Error(ErrorCode::corrupt, "the listing continues, but has no token to continue");
+      throw Error(ErrorCode::corrupt,
+                  "the listing is not complete, but has no token for its next page");
     }
   }
   return page;
@@ -97,9 +103,7 @@ ListPage parse_list_page(std::string_view xml) {
 ListPage parse_blob_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
   const XmlElement* blobs = root.find("Blobs");
-  if (root.name != "EnumerationResults" || blobs == nullptr) {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a listing", shortened(root.name));
-  }
+  if (root.name != "EnumerationResults" || blobs == nullptr) refuse_root(root, "a listing");
   ListPage page;
   for (const XmlElement& child : blobs->children) {
     const std::string name(child.text_of("Name"));
@@ -122,10 +126,7 @@ ListPage parse_blob_page(std::string_view xml) {
 
 UploadPage parse_upload_page(std::string_view xml) {
   const XmlElement root = parse_xml(xml);
-  if (root.name != "ListMultipartUploadsResult") {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not a list of uploads",
-                   shortened(root.name));
-  }
+  if (root.name != "ListMultipartUploadsResult") refuse_root(root, "a list of uploads");
   const bool is_encoded = root.text_of("EncodingType") == "url";
   UploadPage page;
   for (const XmlElement& child : root.children) {
@@ -142,7 +143,8 @@ UploadPage parse_upload_page(std::string_view xml) {
     page.next_key = listed_key(root.text_of("NextKeyMarker"), is_encoded);
     page.next_id = root.text_of("NextUploadIdMarker");
     if (page.next_key.empty()) {
-      throw Error(ErrorCode::corrupt, "the list of uploads continues, but has no key to continue");
+      throw Error(ErrorCode::corrupt,
+                  "the list of uploads is not complete, but has no key for its next page");
     }
   }
   return page;
@@ -153,7 +155,8 @@ std::string parse_upload_id(std::string_view xml) {
   const std::string_view id = root.text_of("UploadId");
   // The root is called InitiateMultipartUploadResult by most, and otherwise by rclone.
   if (id.empty()) {
-    throw error_of(ErrorCode::corrupt, "the answer is <{}>, not the start of an upload",
+    throw error_of(ErrorCode::corrupt,
+                   "the answer of the store is <{}>, which does not start an upload",
                    shortened(root.name));
   }
   return std::string(id);
@@ -168,20 +171,21 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   const int status = response.status;
   const std::string& code = refusal.code;
   if (status == 0) {
-    return {ErrorCode::io, fmt::format("{} gave no answer: {}", asked.host, response.failure),
-            "check the network, and the endpoint if one is set"};
+    return {ErrorCode::io, fmt::format("{} gave no answer ({})", asked.host, response.failure),
+            "check the network, and the endpoint if an endpoint is set"};
   }
   if (is_without_bucket(refusal)) {
     return {
         ErrorCode::not_found,
         fmt::format("there is no {} '{}' at {}",
                     asked.variables == "AZURE" ? "container" : "bucket", asked.bucket, asked.host),
-        "check its name, and the endpoint if one is set"};
+        "check the name, and the endpoint if an endpoint is set"};
   }
-  if (status == 404) return {ErrorCode::not_found, "it is not there", "check its name"};
+  if (status == 404)
+    return {ErrorCode::not_found, "the object does not exist", "check the name of the object"};
   if (is_one_of(code, {"InvalidObjectState", "BlobArchived", "BlobBeingRehydrated"})) {
-    return {ErrorCode::invalid_argument, fmt::format("it is in an archive ({})", reason),
-            "restore it, or move it to a storage class that can be read at once"};
+    return {ErrorCode::invalid_argument, fmt::format("the object is in an archive ({})", reason),
+            "restore the object, or move the object to a storage class that can be read at once"};
   }
   if (code == "SecondLevelDomainForbidden") {
     return {ErrorCode::invalid_argument,
@@ -212,7 +216,8 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   if (status == 403) {
     return {ErrorCode::invalid_argument,
             fmt::format("access is denied to the credentials of {} ({})", asked.whose, reason),
-            fmt::format("check their rights; for a public bucket set {}_NO_SIGN_REQUEST=YES",
+            fmt::format("check the rights of these credentials, or for a public bucket set "
+                        "{}_NO_SIGN_REQUEST=YES",
                         asked.variables)};
   }
   const std::string_view location = response.header("location");
@@ -223,27 +228,32 @@ Failure failure_of(const HttpResponse& response, const AskedOf& asked) {
   }
   if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {
     return {ErrorCode::invalid_argument,
-            fmt::format("the bucket is in another region ({})", reason), "set AWS_REGION to it"};
+            fmt::format("the bucket is in another region ({})", reason),
+            "set AWS_REGION to the region of the bucket"};
   }
   if (status == 412) {
-    return {ErrorCode::corrupt, "it was changed meanwhile", "open it again"};
+    return {ErrorCode::corrupt, "the object was changed after it was opened",
+            "open the object again"};
   }
   if (status == 416) {
-    return {ErrorCode::corrupt, "it ends before the requested bytes", "check that it is complete"};
+    return {ErrorCode::corrupt, "the object ends before the requested bytes",
+            "check that the object is complete"};
   }
   if (status == 501 || status == 405) {
-    return {ErrorCode::unsupported, fmt::format("{} cannot do this ({})", asked.host, reason), ""};
+    return {ErrorCode::unsupported,
+            fmt::format("{} does not support this request ({})", asked.host, reason), ""};
   }
   if (status == 429 || status >= 500) {
     return {ErrorCode::io, fmt::format("{} is overloaded or broken ({})", asked.host, reason),
             "try again later"};
   }
-  return {ErrorCode::invalid_argument, fmt::format("{} refuses it ({})", asked.host, reason), ""};
+  return {ErrorCode::invalid_argument,
+          fmt::format("{} refuses the request ({})", asked.host, reason), ""};
 }
 
 Error error_of_failure(const Failure& failure, const std::string& address, std::string_view done) {
   return {failure.code,
-          fmt::format("cannot be {}: {}", done, failure.reason),
+          fmt::format("this address cannot be {}, because {}", done, failure.reason),
           {.path = shown_address(address), .remedy = failure.remedy}};
 }
 

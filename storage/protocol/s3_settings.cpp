@@ -103,27 +103,10 @@ constexpr std::pair<const char*, const char*> kObjectHeaders[] = {
     {"acl", "x-amz-acl"},
     {"tagging", "x-amz-tagging"}};
 
-std::string without_slash(std::string url) {
-  while (url.ends_with('/')) url.pop_back();
-  return url;
-}
-
 }  // namespace
 
 std::unique_ptr<Authorizer> anonymous_authorizer() {
   return std::make_unique<Anonymous>();
-}
-
-std::unique_ptr<Authorizer> aws_authorizer(AwsChain chain, std::function<Moment()> now) {
-  return std::make_unique<AwsAuthorizer>(std::move(chain), std::move(now));
-}
-
-std::unique_ptr<Authorizer> google_hmac_authorizer(SigningKeys keys, std::function<Moment()> now) {
-  return std::make_unique<GoogleHmacAuthorizer>(std::move(keys), std::move(now));
-}
-
-std::unique_ptr<Authorizer> google_token_authorizer(GoogleChain chain) {
-  return std::make_unique<GoogleTokenAuthorizer>(std::move(chain));
 }
 
 S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundings,
@@ -165,7 +148,7 @@ S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundin
   settings.variables = "AWS";
   settings.authorizer = surroundings.is_on("AWS_NO_SIGN_REQUEST")
                             ? anonymous_authorizer()
-                            : aws_authorizer(chain, surroundings.now);
+                            : std::make_unique<AwsAuthorizer>(chain, surroundings.now);
   return settings;
 }
 
@@ -178,8 +161,8 @@ S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundin
   if (own.empty() && !account.empty()) {
     if (account.find_first_of("/:@?#") != std::string::npos) {
       throw error_at("r2://" + bucket, ErrorCode::invalid_argument,
-                     "R2_ACCOUNT_ID is '{}', which is not the ID of an account; for an address, "
-                     "set R2_ENDPOINT_URL instead",
+                     "R2_ACCOUNT_ID is '{}', which is not the ID of an account; give the ID of the "
+                     "account, or set R2_ENDPOINT_URL to an address",
                      printable(account));
     }
     own = "https://" + account + ".r2.cloudflarestorage.com";
@@ -190,7 +173,7 @@ S3Settings r2_settings(const std::string& bucket, const Surroundings& surroundin
     settings.endpoint = without_slash(url.text());
   }
   if (settings.endpoint.empty() || settings.endpoint.find(".amazonaws.com") != std::string::npos) {
-    throw Error(ErrorCode::invalid_argument, "has neither an endpoint nor an account of R2",
+    throw Error(ErrorCode::invalid_argument, "neither an R2 endpoint nor an R2 account is given",
                 {.path = "r2://" + bucket,
                  .subject = ErrorSubject::argument,
                  .remedy = "set R2_ACCOUNT_ID, CLOUDFLARE_ACCOUNT_ID, or R2_ENDPOINT_URL"});
@@ -225,9 +208,10 @@ S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundin
   if (surroundings.is_on("GS_NO_SIGN_REQUEST")) {
     settings.authorizer = anonymous_authorizer();
   } else if (auto keys = google_hmac_keys(surroundings)) {
-    settings.authorizer = google_hmac_authorizer(std::move(*keys), surroundings.now);
+    settings.authorizer =
+        std::make_unique<GoogleHmacAuthorizer>(std::move(*keys), surroundings.now);
   } else {
-    settings.authorizer = google_token_authorizer(chain);
+    settings.authorizer = std::make_unique<GoogleTokenAuthorizer>(chain);
   }
   return settings;
 }

@@ -44,10 +44,7 @@ class Authorizer {
 std::unique_ptr<Authorizer> anonymous_authorizer();
 // The chain of aws_credentials.h, which all stores of a process share.
 using AwsChain = std::shared_ptr<Renewed<AwsCredentials>>;
-std::unique_ptr<Authorizer> aws_authorizer(AwsChain chain, std::function<Moment()> now);
-std::unique_ptr<Authorizer> google_hmac_authorizer(SigningKeys keys, std::function<Moment()> now);
 using GoogleChain = std::shared_ptr<Renewed<BearerToken>>;
-std::unique_ptr<Authorizer> google_token_authorizer(GoogleChain chain);
 
 struct S3Settings {
   std::string scheme = "s3";  // of addresses: "s3", "r2", "gs" or "az"

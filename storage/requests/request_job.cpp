@@ -33,7 +33,7 @@ AttemptResult result_of_status(const RequestJob& job, const HttpResponse& respon
       break;
     case Verdict::Kind::repeat:
       result.kind = AttemptResult::Kind::repeat;
-      result.reason = status_and_words(response);
+      result.reason = "the store answers with " + status_and_words(response);
       break;
     case Verdict::Kind::fail:
       if (verdict.error != nullptr) return failed_attempt(verdict.error);

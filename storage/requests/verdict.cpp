@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -60,19 +59,6 @@ std::optional<int64_t> seconds_of_date(const std::string& text) {
   return ::timegm(&date);
 }
 
-bool take_number(std::string_view& text, int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0) return false;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return true;
-}
-
-bool take_text(std::string_view& text, std::string_view expected) {
-  if (!text.starts_with(expected)) return false;
-  text.remove_prefix(expected.size());
-  return true;
-}
-
 std::string_view without_weakness(std::string_view etag) {
   return etag.starts_with("W/") ? etag.substr(2) : etag;
 }
@@ -94,23 +80,25 @@ RangeAnswer changed(const AskedRange& asked, std::string_view now) {
   return failed(ErrorCode::corrupt, asked,
                 fmt::format("the object changed after it was opened: its version is no longer {}{}",
                             asked.known.version, is_now),
-                "open it again");
+                "open the object again");
 }
 
 RangeAnswer shorter(const AskedRange& asked, int64_t total) {
   const std::string has = total < 0 ? "ends before them" : fmt::format("has only {} bytes", total);
   return failed(ErrorCode::corrupt, asked,
-                fmt::format("bytes {} to {} were asked for, but the object {}", asked.first,
+                fmt::format("ffkit asked for bytes {} to {}, but the object {}", asked.first,
                             asked.last(), has),
-                "copy it again, because it was cut off or replaced");
+                "copy the object again, because it was cut off or replaced");
 }
 
 RangeAnswer ignores_ranges(const AskedRange& asked) {
-  return failed(ErrorCode::unsupported, asked,
-                fmt::format("the server was asked for bytes {} to {} and answers with the whole "
-                            "object (status 200)",
-                            asked.first, asked.last()),
-                "use a server that supports ranges, or copy the files to a disk");
+  return failed(
+      ErrorCode::unsupported, asked,
+      fmt::format(
+          "ffkit asked the server for bytes {} to {}, but the server answers with the whole "
+          "object (status 200)",
+          asked.first, asked.last()),
+      "use a server that supports ranges, or copy the files to a disk");
 }
 
 RangeAnswer part(int64_t num_good, const std::string& reason) {
@@ -120,7 +108,7 @@ RangeAnswer part(int64_t num_good, const std::string& reason) {
 int64_t content_length(const HttpResponse& response) {
   std::string_view text = response.header("content-length");
   int64_t length = -1;
-  return take_number(text, length) && text.empty() ? length : -1;
+  return take_number(text, length) && text.empty() && length >= 0 ? length : -1;
 }
 
 bool is_of_version(const HttpResponse& response, const AskedRange& asked) {
@@ -140,15 +128,15 @@ RangeAnswer judge_part(const HttpResponse& response, const AskedRange& asked) {
   const std::optional<ContentRange> range = parse_content_range(text);
   if (!range || range->first != asked.first || range->last > asked.last()) {
     return part(
-        0, fmt::format("the server was asked for bytes {} to {} and answers with {}", asked.first,
-                       asked.last(),
+        0, fmt::format("ffkit asked the server for bytes {} to {}, but the server answers with {}",
+                       asked.first, asked.last(),
                        text.empty() ? "a part without a range" : "'" + std::string(text) + "'"));
   }
   if (asked.known.num_bytes >= 0 && range->total >= 0 && range->total != asked.known.num_bytes) {
     return failed(ErrorCode::corrupt, asked,
-                  fmt::format("the object has {} bytes, but had {} when it was opened",
+                  fmt::format("the object has {} bytes, but had {} bytes when it was opened",
                               range->total, asked.known.num_bytes),
-                  "open it again");
+                  "open the object again");
   }
   if (range->total >= 0 && range->total <= asked.last()) return shorter(asked, range->total);
   const int64_t num_said = range->last - range->first + 1;
@@ -190,8 +178,8 @@ std::optional<double> rate_limit_s(std::string_view text) {
     double number = -1;
     const size_t at = text.find(name);
     if (at == std::string_view::npos) return number;
-    const std::string_view rest = text.substr(at + name.size());
-    std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    std::string_view rest = text.substr(at + name.size());
+    take_number(rest, number);
     return number;
   };
   const double seconds = number_after(";t=");
@@ -274,7 +262,8 @@ std::vector<std::string> range_headers(const AskedRange& asked) {
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   ContentRange range;
   if (!take_text(text, "bytes ") || !take_number(text, range.first) || !take_text(text, "-") ||
-      !take_number(text, range.last) || !take_text(text, "/") || range.last < range.first) {
+      !take_number(text, range.last) || !take_text(text, "/") || range.first < 0 ||
+      range.last < range.first) {
     return std::nullopt;
   }
   if (text == "*") return range;

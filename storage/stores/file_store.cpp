@@ -30,7 +30,7 @@ std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw io_error_at(path, "cannot be examined", errno);
+  throw io_error_at(path, "the path cannot be examined", errno);
 }
 
 ObjectFacts facts_of_file(const struct stat& status) {
@@ -105,7 +105,7 @@ class FileUpload : public Upload {
                        "first of several writers; give a folder on another file system",
                        std::strerror(errno));
       }
-      throw io_error_at(path_, "cannot be written", errno);
+      throw io_error_at(path_, "the file cannot be written", errno);
     }
     sync_folder_of(path_);
     return true;
@@ -122,7 +122,7 @@ void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return;
-  require_done(error, folder, "cannot be listed");
+  require_done(error, folder, "the folder cannot be listed");
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
     const fs::path& path = entries->path();
     const auto status = status_of(path);
@@ -138,7 +138,7 @@ void list_folder(const fs::path& folder, bool recursive, Listing& listing) {
     }
     if (error) break;
   }
-  require_done(error, folder, "cannot be listed");
+  require_done(error, folder, "the folder cannot be listed");
 }
 
 class FileStore : public ObjectStore {
@@ -179,7 +179,7 @@ class FileStore : public ObjectStore {
   void remove(const std::string& address) override {
     const fs::path path = path_of(address);
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-      throw io_error_at(path, "cannot be deleted", errno);
+      throw io_error_at(path, "the file cannot be deleted", errno);
     }
   }
 
@@ -191,7 +191,7 @@ class FileStore : public ObjectStore {
     if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
       return uploads;
     }
-    require_done(error, folder, "cannot be listed");
+    require_done(error, folder, "the folder cannot be listed");
     for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
       const fs::path& path = entries->path();
       if (!path.filename().native().starts_with(kUnfinishedName)) continue;
@@ -202,7 +202,7 @@ class FileStore : public ObjectStore {
                          .begun = {},
                          .num_bytes = status->st_size});
     }
-    require_done(error, folder, "cannot be listed");
+    require_done(error, folder, "the folder cannot be listed");
     std::ranges::sort(uploads, {}, &UnfinishedUpload::address);
     return uploads;
   }
@@ -216,11 +216,14 @@ class FileStore : public ObjectStore {
       about(range.address, [&] {
         const File file = File::open_for_reading(path_of(range.address));
         struct stat status {};
-        if (fstat(file.fd(), &status) != 0) throw io_error_at(file.path(), "cannot be read", errno);
+        if (fstat(file.fd(), &status) != 0)
+          throw io_error_at(file.path(), "the file cannot be read", errno);
         const ObjectFacts present = facts_of_file(status);
         if ((!range.known.version.empty() && present.version != range.known.version) ||
             (range.known.num_bytes >= 0 && present.num_bytes != range.known.num_bytes)) {
-          throw error_at(file.path(), ErrorCode::corrupt, "was changed meanwhile; open it again");
+          throw error_at(file.path(), ErrorCode::corrupt,
+                         "the object was changed after it was opened")
+              .with_remedy("open the object again");
         }
         if (range.found_version != nullptr) *range.found_version = present.version;
         file.read_at(range.offset, range.into);

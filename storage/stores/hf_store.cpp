@@ -53,21 +53,14 @@ class HfHub {
         token_(hugging_face_token(surroundings)),
         requester_(surroundings.client(), policy) {}
 
-  // Asks the hub, unless it has been asked before and forget() was not called since. Null: there is
-  // no such file. Waits. Throws Error(not_found) for a data set that is not there,
-  // Error(invalid_argument) where access is denied.
-  Pointer resolve(const std::string& address) {
+  // Asks the hub, unless it has been asked before and forget() was not called since; `anew`: in any
+  // case. Null: there is no such file. Waits. Throws Error(not_found) for a data set that is not
+  // there, Error(invalid_argument) where access is denied.
+  Pointer resolve(const std::string& address, bool anew = false) {
     const std::shared_ptr<Entry> entry = entry_of(address);
     const std::lock_guard asking(entry->asking);
-    if (Pointer known = entry->get()) return known;
-    return entry->set(ask_for(address));
-  }
-
-  // The same, but asks in any case.
-  Pointer resolve_anew(const std::string& address) {
-    const std::shared_ptr<Entry> entry = entry_of(address);
-    const std::lock_guard asking(entry->asking);
-    return entry->set(ask_for(address));
+    const Pointer known = anew ? nullptr : entry->get();
+    return known != nullptr ? known : entry->set(ask_for(address));
   }
 
   // The address does no longer hold. Does not wait for the hub: the thread that brings its answers
@@ -80,8 +73,7 @@ class HfHub {
 
   Listing list(const std::string& address, bool recursive) {
     const Address folder = parse_address(address);
-    std::string path = folder.path;
-    while (path.ends_with('/')) path.pop_back();
+    const std::string path = without_slash(folder.path);
     std::string url = fmt::format("{}/api/datasets/{}/tree/{}{}{}{}", endpoint_, folder.place,
                                   percent_encoded(folder.revision), path.empty() ? "" : "/",
                                   percent_encoded_path(path), recursive ? "?recursive=true" : "");
@@ -138,14 +130,15 @@ class HfHub {
   Error failure(const HttpResponse& response, const std::string& address, const char* done) const {
     const std::string_view code = response.header("x-error-code");
     const std::string set_token =
-        token_.empty() ? "set HF_TOKEN if it is private" : "check HF_TOKEN";
-    std::string reason = code.empty() ? status_and_words(response) : printable(code);
+        token_.empty() ? "set HF_TOKEN if the data set is private" : "check HF_TOKEN";
+    std::string reason =
+        "the hub answers with " + (code.empty() ? status_and_words(response) : printable(code));
     ErrorCode kind = ErrorCode::invalid_argument;
     std::string remedy;
     if (code == "RepoNotFound" || (code.empty() && response.status == 401)) {
       kind = ErrorCode::not_found;
-      reason = "there is no such data set, or it is private";
-      remedy = "check its name, and " + set_token;
+      reason = "there is no such data set, or the data set is private";
+      remedy = "check the name of the data set, and " + set_token;
     } else if (code == "RevisionNotFound") {
       kind = ErrorCode::not_found;
       reason = "the data set has no such revision";
@@ -154,8 +147,8 @@ class HfHub {
       remedy = "ask for access on the data set's page, and set HF_TOKEN";
     } else if (response.status == 404) {
       kind = ErrorCode::not_found;
-      reason = "it is not there";
-      remedy = "check its name";
+      reason = "the file does not exist";
+      remedy = "check the name of the file";
     } else if (response.status == 401 || response.status == 403) {
       remedy = set_token;
     } else if (response.status == 429) {
@@ -165,8 +158,9 @@ class HfHub {
       kind = ErrorCode::io;
       remedy = "try again later";
     }
-    return {
-        kind, fmt::format("cannot be {}: {}", done, reason), {.path = address, .remedy = remedy}};
+    return {kind,
+            fmt::format("this address cannot be {}, because {}", done, reason),
+            {.path = address, .remedy = remedy}};
   }
 
  private:
@@ -253,8 +247,9 @@ class HfHub {
 constexpr int64_t kMaxRefusalBytes = 1 << 20;
 
 Error missing_file(const std::string& address) {
-  return error_at(address, ErrorCode::not_found, "cannot be read: it is not there")
-      .with_remedy("check its name");
+  return error_at(address, ErrorCode::not_found,
+                  "this address cannot be read, because the file does not exist")
+      .with_remedy("check the name of the file");
 }
 
 // Of one read, whose attempts may be several at once.
@@ -273,7 +268,8 @@ Requester::MakeRequest maker_of(const std::shared_ptr<HfHub>& hub,
     HfHub::Pointer resolved = hub->resolve(address);
     if (resolved == nullptr) throw missing_file(address);
     if (!version.empty() && resolved->facts.version != version) {
-      throw error_at(address, ErrorCode::corrupt, "was changed meanwhile; open it again");
+      throw error_at(address, ErrorCode::corrupt, "the object was changed after it was opened")
+          .with_remedy("open the object again");
     }
     HttpRequest request = hub->request_of(*resolved);
     request.max_body_bytes = max_body_bytes;
@@ -308,7 +304,7 @@ class HfStore : public ReadOnlyStore {
         files_(std::make_shared<Requester>(surroundings.client(), policy)) {}
 
   std::string read_all(const std::string& address, int64_t max_bytes) override {
-    hub_->resolve_anew(address);  // a branch may have moved on since
+    hub_->resolve(address, /*anew=*/true);  // a branch may have moved on since
     const auto attempts = std::make_shared<HfAttempts>();
     HttpResponse response = files_->fetch(address, maker_of(hub_, attempts, address, "", max_bytes),
                                           judge_of(hub_, attempts, address));
@@ -317,7 +313,7 @@ class HfStore : public ReadOnlyStore {
 
   std::optional<ObjectFacts> find(const std::string& address) override {
     if (parse_address(address).path.empty()) return std::nullopt;
-    const HfHub::Pointer resolved = hub_->resolve_anew(address);
+    const HfHub::Pointer resolved = hub_->resolve(address, /*anew=*/true);
     if (resolved == nullptr) return std::nullopt;
     return resolved->facts;
   }

@@ -32,13 +32,14 @@ Error error_of_page(const HttpResponse& response, const std::string& address, co
     code = ErrorCode::not_found;
     remedy = "check the address";
   } else if (response.status == 401 || response.status == 403) {
-    remedy = "check the address, and sign it again if its signature has expired";
+    remedy = "check the address, and sign the address again if its signature has expired";
   } else if (response.status >= 500 || response.status == 429) {
     code = ErrorCode::io;
     remedy = "try again later";
   }
   return {code,
-          fmt::format("cannot be {}: {}", done, status_and_words(response)),
+          fmt::format("this address cannot be {}: the server answers with {}", done,
+                      status_and_words(response)),
           {.path = shown_address(address), .remedy = remedy}};
 }
 
@@ -80,7 +81,8 @@ class HttpStore : public ReadOnlyStore {
     if (!response.is_success()) throw error_of_page(response, address, "read");
     if (is_page_for_all(address, response)) {
       throw Error(ErrorCode::not_found,
-                  "is not there: the server answers with the same page (text/html) for every name",
+                  "the file does not exist: the server answers with the same page (text/html) for "
+                  "every name",
                   {.path = shown_address(address), .remedy = "check the address"});
     }
     return std::move(response.body);

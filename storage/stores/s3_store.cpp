@@ -38,14 +38,14 @@ std::string add_checksum(const S3Settings& settings, S3Call& call) {
 
 // Without slashes at its end; empty for the bucket.
 std::string folder_key(const std::string& address) {
-  std::string key = parse_address(address).path;
-  while (key.ends_with('/')) key.pop_back();
-  return key;
+  return without_slash(parse_address(address).path);
 }
 
 ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
   const std::optional<int64_t> length = response.number("content-length");
-  if (!length) throw error_at(address, ErrorCode::io, "the store gives no size of the object");
+  if (!length)
+    throw error_at(address, ErrorCode::io,
+                   "the answer of the store does not contain the size of the object");
   return {*length, std::string(response.header("etag"))};
 }
 
@@ -54,9 +54,10 @@ ObjectFacts facts_of(const HttpResponse& response, const std::string& address) {
 std::string key_of(const std::string& address) {
   std::string key = parse_address(address).path;
   if (key.empty()) {
-    throw error_at(address, ErrorCode::invalid_argument, "names a bucket, but no object in it")
+    throw error_at(address, ErrorCode::invalid_argument,
+                   "the address has a bucket, but no name of an object")
         .with_subject(ErrorSubject::argument)
-        .with_remedy("put the object's name after the bucket");
+        .with_remedy("write the name of the object after the bucket");
   }
   return key;
 }
@@ -266,8 +267,9 @@ void S3Store::read_pages(const std::string& folder, const std::string& query, co
     }
     if (next.empty()) return;
     if (!pages.insert(next).second) {
-      throw error_at(requests_->address_of(folder), ErrorCode::io,
-                     "the store gives the same page of the listing again and again");
+      throw error_at(
+          requests_->address_of(folder), ErrorCode::io,
+          "the store answers each request for the next page of the listing with the same page");
     }
     call.query = query + next;
   }

@@ -98,8 +98,8 @@ void require_writable(const Place& place) {
   const Scheme scheme = parse_address(place.address()).scheme;
   if (scheme != Scheme::hf && scheme != Scheme::https && scheme != Scheme::http) return;
   throw error_at(place.path(), ErrorCode::unsupported,
-                 "data sets cannot be written to {}, only to s3://, gs://, az://, r2://, file:// "
-                 "and folders; write the data set to one of these and copy it",
+                 "ffkit cannot write data sets to {}, only to s3://, gs://, az://, r2://, file:// "
+                 "and folders; write the data set to one of these places, then copy the data set",
                  scheme == Scheme::hf ? "the Hugging Face hub" : "web servers");
 }
 

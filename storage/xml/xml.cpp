@@ -47,7 +47,7 @@ class XmlParser {
     if (!rest_.starts_with('<')) refuse_xml("has no element");
     XmlElement root = element(1);
     skip_misc();
-    if (!rest_.empty()) refuse_xml("continues after its element");
+    if (!rest_.empty()) refuse_xml("has more text after its root element");
     return root;
   }
 
@@ -144,7 +144,8 @@ class XmlParser {
       const size_t size = std::min(rest_.find_first_of("<&"), rest_.size());
       parent.text += rest_.substr(0, size);
       rest_.remove_prefix(size);
-      if (rest_.empty()) refuse_xml(fmt::format("ends within <{}>", printable(parent.name)));
+      if (rest_.empty())
+        refuse_xml(fmt::format("ends inside the element <{}>", printable(parent.name)));
       if (rest_.starts_with('&')) {
         rest_.remove_prefix(1);
         parent.text += entity();
@@ -174,7 +175,7 @@ class XmlParser {
       refuse_xml(fmt::format("has more than {} elements", kMaxXmlElements));
     }
     rest_.remove_prefix(1);
-    if (rest_.starts_with('!')) refuse_xml("has a document type");
+    if (rest_.starts_with('!')) refuse_xml("has a document type declaration");
     XmlElement result;
     result.name = name();
     skip_attributes();

@@ -69,7 +69,7 @@ def every_byte_counts(path, records):
         path.write_bytes(good[:size])
         refused(CorruptError, [str(path)], lambda: Dataset(path))
     path.write_bytes(good + b"\0")
-    refused(CorruptError, ["cut off or something was appended"], lambda: Dataset(path))
+    refused(CorruptError, ["the file was cut off, or other data follow the trailer"], lambda: Dataset(path))
     path.write_bytes(good)
 
 
@@ -135,7 +135,7 @@ def zstd_frames(path):
     """A frame of another size than the index says is refused before it is decompressed."""
     good = path.read_bytes()
     path.write_bytes(with_entry(good, lambda fields: [*fields[:2], fields[2] + 1, fields[3]]))
-    refused(CorruptError, ["record 0: the record is not the zstd frame"], lambda: Dataset.from_files([path])[0])
+    refused(CorruptError, ["record 0: the size of the record's zstd frame differs"], lambda: Dataset.from_files([path])[0])
 
 
 def changed_manifest(folder, words, kind=CorruptError, **changes):
@@ -151,16 +151,16 @@ def folders(ffconvert, ffinspect, demo):
     manifest = json.loads((demo / "train" / "manifest.json").read_text())
     changed_manifest(demo / "train", ["format version 3"], UnsupportedError, version=3)
     changed_manifest(demo / "train", ["is not the manifest"], format="other")
-    changed_manifest(demo / "train", ["num_records is not the sum"], num_records=7)
+    changed_manifest(demo / "train", ["'num_records' is not the sum"], num_records=7)
     changed_manifest(demo / "train", ["listed twice"], shards=2 * manifest["shards"])
-    changed_manifest(demo / "train", ["leads out"], split="../train")
+    changed_manifest(demo / "train", ["would lead out"], split="../train")
     for name in ("../shard-00000.ffr", "C:shard", ""):
-        changed_manifest(demo / "train", ["is not a shard's file name"], shards=[{**manifest["shards"][0], "file": name}])
+        changed_manifest(demo / "train", ["cannot be the file name of a shard"], shards=[{**manifest["shards"][0], "file": name}])
     good = shard.read_bytes()
     shutil.copy(demo / "val" / "shard-00000.ffr", shard)
-    refused(CorruptError, [f"{shard}: is not the shard that the manifest lists"], lambda: Dataset(demo, "train"))
+    refused(CorruptError, [f"{shard}: the shard differs from the manifest"], lambda: Dataset(demo, "train"))
     shard.unlink()
-    refused(NotFoundError, [str(shard), "it is not there"], lambda: Dataset(demo, "train"))
+    refused(NotFoundError, [str(shard), "the file does not exist"], lambda: Dataset(demo, "train"))
     assert subprocess.run([ffinspect, "verify", demo], capture_output=True).returncode == 1
     run = subprocess.run([sys.executable, "-m", "ffkit_reader", "verify", demo], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": sys.path[0]})
     assert run.returncode == 1 and f"{demo / 'train'}: DAMAGED: 0 of 40 records, and 1 problem outside of the records\n" in run.stdout, run
@@ -169,7 +169,7 @@ def folders(ffconvert, ffinspect, demo):
     refused(NotFoundError, ["there is no split 'test'; the splits are train, val"], lambda: Dataset(demo, "test"))
     refused(NotFoundError, ["name the split that you mean"], lambda: Dataset(demo))
     refused(NotFoundError, ["there is no such folder"], lambda: Dataset(demo / "none"))
-    refused(NotFoundError, ["is the folder of the split 'train', not of a data set"], lambda: Dataset(demo / "train", "val"))
+    refused(NotFoundError, ["this folder is the split 'train', not a data set"], lambda: Dataset(demo / "train", "val"))
     refused(UnsupportedError, ["s3://bucket/set", "ffkit"], lambda: Dataset("s3://bucket/set", "train"))
     refused(UnsupportedError, ["ffkit"], lambda: Dataset(demo, "train").where("label == 3"))
     refused(UnsupportedError, ["more than the limit of 100", "max_record_bytes"], lambda: Dataset(demo, "train", max_record_bytes=100)[0])
@@ -212,7 +212,7 @@ def version_1(ffconvert, demo, folder):
     path = folder / "v1" / "val.ffr" / "PART_00000.ffr"
     good = path.read_bytes()
     path.write_bytes(good[:-30] + bytes([good[-30] ^ 16]) + good[-29:])
-    refused(CorruptError, [f"{path}: record 9: the record is damaged: CRC-32"], lambda: Dataset(folder / "v1", "val")[9], path=str(path), record=9)
+    refused(CorruptError, [f"{path}: record 9: the record is damaged: its CRC-32"], lambda: Dataset(folder / "v1", "val")[9], path=str(path), record=9)
     assert [(problem.record, problem.record_index) for problem in Dataset(folder / "v1", "val").verify()] == [(9, 9)]
     path.write_bytes(good[:13] + bytes([good[13] ^ 16]) + good[14:])
     refused(CorruptError, ["the header is damaged"], lambda: Dataset(folder / "v1", "val"))

@@ -1,4 +1,4 @@
-"""Every test that tests/hostile.md names is there: Suite.Name of GoogleTest, or the name of a test of ctest's.
+"""Every test that tests/hostile*.md name is there: Suite.Name of GoogleTest, or the name of a test of ctest's.
 
     named_tests_test.py SOURCE_DIR
 """
@@ -16,12 +16,11 @@ known |= {f"cli.{case.stem}" for case in (source / "tests/cli/cases").glob("*/*.
 for file in (source / "tests").rglob("CMakeLists.txt"):
     known |= set(re.findall(r"add_test\(NAME ([\w.]+)\s", file.read_text(encoding="utf-8")))
 
-page = source / "tests/hostile.md"
-named = re.findall(r"`([A-Za-z_]\w*\.\w+)`", page.read_text(encoding="utf-8"))
-missing = [name for name in named if name not in known]
-for name in missing:
+pages = sorted((source / "tests").glob("hostile*.md"))
+named = [(page, name) for page in pages for name in re.findall(r"`([A-Za-z_]\w*\.\w+)`", page.read_text(encoding="utf-8"))]
+missing = [(page, name) for page, name in named if name not in known]
+for page, name in missing:
     print(f"{page}: there is no test {name}")
 if len(named) < 100:
-    missing.append("names")
-    print(f"{page}: only {len(named)} tests are named")
-sys.exit(1 if missing else 0)
+    print(f"tests/hostile*.md: only {len(named)} tests are named")
+sys.exit(1 if missing or len(named) < 100 else 0)

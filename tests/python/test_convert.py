@@ -34,7 +34,7 @@ def test_people_and_persons(tmp_path):
     convert.demo(tmp_path / "people", kind="pose", images=4, val_images=2, size=64)
     sample = ffkit.Dataset(tmp_path / "people", "train")[0]
     assert {"image", "box", "root_camera", "focal"} <= set(sample), sorted(sample)
-    with pytest.raises(ValueError, match="min_depth has no effect without persons"):
+    with pytest.raises(ValueError, match="min_depth has no effect without 'persons'"):
         convert.coco(tmp_path / "people", tmp_path / "dst", min_depth=3)
     with pytest.raises(ffkit.Error, match="does not hold mpii"):
         convert.coco(tmp_path / "people", tmp_path / "dst", persons="mpii", box_percent=130)
@@ -92,17 +92,17 @@ def test_pairs(tmp_path):
     assert [sample["id"] for sample in ffkit.Dataset(tmp_path / "list", "val")] == ["2.jpg", "0.jpg"]
     with pytest.raises(ValueError, match="give at least two"):
         convert.pairs(tmp_path / "none", {"image": "pictures"})
-    with pytest.raises(ffkit.Error, match="no name is in all folders.*give the part after the shared name"):
+    with pytest.raises(ffkit.Error, match="no name appears in all folders.*give these ends with"):
         convert.pairs(tmp_path / "none", folders)
     with pytest.raises(TypeError, match="folders is 'pictures', expected mapping"):
         convert.pairs(tmp_path / "none", "pictures")
     (tmp_path / "pictures/3.jpg").write_bytes((tmp_path / "pictures/0.jpg").read_bytes())
-    with pytest.raises(ffkit.Error, match="1 of 4 names lacks a file: '3' has no mask.*unpaired=\"skip\""):
+    with pytest.raises(ffkit.Error, match="1 of 4 names lacks a file in one of the folders: '3' has no mask.*unpaired=\"skip\""):
         convert.pairs(tmp_path / "none", folders, suffix={"mask": "_ids"})
     notes = []
     assert convert.pairs(tmp_path / "some", folders, suffix={"mask": "_ids"}, unpaired="skip", on_note=notes.append).num_records == 3
     assert any("left out" in note for note in notes), notes
-    with pytest.raises(ffkit.Error, match="no such folder.*give another folder with folders"):
+    with pytest.raises(ffkit.Error, match="no such folder.*give another folder with 'folders'"):
         convert.pairs(tmp_path / "none", layout="voc", root=tmp_path)
     with pytest.raises(ffkit.Error):
         convert.pairs(tmp_path / "none", folders, list=[tmp_path / "val.txt", tmp_path / "nowhere.txt"], suffix={"mask": "_ids"}, unpaired="skip")
@@ -158,13 +158,13 @@ def test_wrong_use_is_refused(tmp_path):
         (TypeError, "no option 'treads'", lambda: convert.demo(tmp_path / "x", treads=2)),
         (ValueError, "raw_share works only", lambda: convert.demo(tmp_path / "x", raw_share=0.1)),
         (ValueError, "jpeg_quality works only", lambda: convert.demo(tmp_path / "x", jpeg_quality=10)),
-        (ValueError, "images is 0", lambda: convert.demo(tmp_path / "x", images=0)),
+        (ValueError, "'images' is 0", lambda: convert.demo(tmp_path / "x", images=0)),
         (ValueError, "has no effect", lambda: convert.demo(tmp_path / "x", scenes=3)),
-        (ValueError, "order is", lambda: convert.demo(tmp_path / "x", order="random")),
+        (ValueError, "'order' is", lambda: convert.demo(tmp_path / "x", order="random")),
         (ValueError, "shard_size is '5Q'", lambda: convert.demo(tmp_path / "x", shard_size="5Q")),
-        (ValueError, "seed has no effect", lambda: convert.transcode(tmp_path, tmp_path / "x", store="dct", seed=1)),
+        (ValueError, "'seed' has no effect", lambda: convert.transcode(tmp_path, tmp_path / "x", store="dct", seed=1)),
         (FileNotFoundError, "no such folder", lambda: convert.imagenet(tmp_path / "none", tmp_path / "x")),
-        (ValueError, "transfer is", lambda: convert.merge(tmp_path / "x", [tmp_path], transfer="steal")),
+        (ValueError, "'transfer' is", lambda: convert.merge(tmp_path / "x", [tmp_path], transfer="steal")),
     ]
     for error, text, call in refused:
         with pytest.raises(error, match=text):
@@ -188,7 +188,7 @@ def test_an_error_of_the_system_keeps_its_number_its_file_and_its_remedy(tmp_pat
     error = pickle.loads(told.stdout)
     assert isinstance(error, OSError) and error.errno == errno.EFBIG and error.code == "io"
     assert error.path.startswith(str(tmp_path / "dst")) and ".ffr" in error.path
-    assert error.remedy.startswith("the files written so far were removed: raise the limit")
+    assert error.remedy.startswith("raise the limit")
     assert "give a smaller shard_size" in error.remedy and error.remedy in str(error) and "--" not in str(error)
 
 
@@ -198,7 +198,7 @@ def test_what_remains_to_be_done_is_told_in_pythons_words(tmp_path):
     with pytest.raises(ffkit.CorruptError) as bad:
         convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential")
     assert bad.value.subject == "sample" and bad.value.path == f"{lines}:3001"
-    assert bad.value.remedy.endswith('run it again with bad_samples="skip" and resume=True to continue')
+    assert bad.value.remedy.endswith('run the conversion again with bad_samples="skip" and resume=True to continue')
     convert.jsonl(lines, tmp_path / "dst", shard_size="1M", order="sequential", bad_samples="skip", resume=True)
 
 
@@ -233,7 +233,7 @@ def test_parts_find_their_number_and_the_last_one_merges(tmp_path, monkeypatch):
     whole = make("whole")
     with pytest.raises(ValueError, match='or give the part as part="i/n"'):
         make("set", part="auto")
-    with pytest.raises(ValueError, match="there are no parts to merge without part"):
+    with pytest.raises(ValueError, match="there are no parts to merge without 'part'"):
         make("set", merge_when_complete=True)
     monkeypatch.setenv("SLURM_STEP_ID", "0")
     monkeypatch.setenv("SLURM_NTASKS", "2")
@@ -408,19 +408,19 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
     for file in ("one/two/a.jpg", "three/four/b.jpg"):
         (deep / file).write_bytes(b"\xff\xd8\xff\xe0 and no picture")
     wrong = {
-        "texts need tokenizer": lambda: convert.text(lines, tmp_path / "dst"),
-        "give the ending of texts with ending": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
-        "document is 'page'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", document="page"),
+        "a text source needs tokenizer": lambda: convert.text(lines, tmp_path / "dst"),
+        "give the ending of the text files with 'ending'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
+        "'document' is 'page'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", document="page"),
         "token_dtype is 'u8'": lambda: convert.jsonl(lines, tmp_path / "dst", token_dtype="u8"),
         "raise the limit with max_line_bytes": lambda: convert.jsonl(long_line(tmp_path), tmp_path / "dst", max_line_bytes=1024),
-        "annotations and images": lambda: convert.coco(empty, tmp_path / "dst", annotations="a.json"),
-        "with annotations and images": lambda: convert.coco(empty, tmp_path / "dst"),
-        'protocol has no effect without persons="human36m"': lambda: convert.coco(empty, tmp_path / "dst", persons="mpii", protocol=1),
+        "'annotations' and 'images'": lambda: convert.coco(empty, tmp_path / "dst", annotations="a.json"),
+        "with 'annotations' and 'images'": lambda: convert.coco(empty, tmp_path / "dst"),
+        '\'protocol\' has no effect without persons="human36m"': lambda: convert.coco(empty, tmp_path / "dst", persons="mpii", protocol=1),
         "keyframes_only=True": lambda: convert.nuscenes(empty, tmp_path / "dst", sweeps=3, keyframes_only=True),
         "radar_filter": lambda: convert.nuscenes(empty, tmp_path / "dst", radar_filter="some"),
-        'scenes has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
-        "splits: 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
-        "leave exif out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
+        '\'scenes\' has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
+        "'splits': 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
+        "leave 'exif' out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
     }
     for words, call in wrong.items():
         with pytest.raises(ffkit.Error) as raised:
@@ -429,7 +429,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
     notes = []
     with pytest.raises(ffkit.Error):
         convert.folder(deep, tmp_path / "dst", on_note=notes.append)
-    assert any("with splits" in note for note in notes) and not any("--" in note for note in notes), notes
+    assert any("with 'splits'" in note for note in notes) and not any("--" in note for note in notes), notes
 
 
 def long_line(folder):

@@ -93,7 +93,7 @@ def test_damage_names_file_and_record(ds, tmp_path):
     (tmp_path / shard).write_bytes(content)
     damaged = ffkit.Dataset.from_files([tmp_path / shard])
     assert damaged[3]["id"] == ds[3]["id"]
-    with pytest.raises(ffkit.CorruptError, match="the record is damaged: CRC-32C") as error:
+    with pytest.raises(ffkit.CorruptError, match="the record is damaged: the CRC-32C") as error:
         damaged[4]
     assert (error.value.code, error.value.record, error.value.path) == ("corrupt", 4, str(tmp_path / shard))
     again = pickle.loads(pickle.dumps(error.value))
@@ -173,7 +173,7 @@ def test_what_a_copy_leaves_is_found_gone_on_with_and_removed(tmp_path):
         with pytest.raises(ffkit.CorruptError, match="val/shard-00000.ffr"):
             convert.copy(tmp_path / "set", tmp_path / "copy", num_threads=1, progress=False)
         shard.write_bytes(right)
-        with pytest.raises(ffkit.InvalidArgumentError, match="contains an unfinished copy of the same data; continue with resume=True"):
+        with pytest.raises(ffkit.InvalidArgumentError, match="contains an unfinished copy of the same data; continue the copy with resume=True"):
             convert.copy(tmp_path / "set", tmp_path / "copy", progress=False)
         left = convert.find_leftovers(tmp_path / "copy")
         assert "marker" in [leftover.kind for leftover in left.found] and not any(leftover.is_in_use for leftover in left.found)

@@ -89,7 +89,7 @@ def test_options_are_checked_by_cpp(ds):
         ("GaussianBlur kernel_size is 4", {"augment": [ffkit.GaussianBlur(4, 1)]}),
         ("OneOf has 1 augmentations and 2 weights", {"augment": [ffkit.OneOf([ffkit.Invert()], (1, 2))]}),
         ("Solarize threshold is 300", {"augment": [ffkit.Apply(0.5, ffkit.Solarize(300))]}),
-        ("more than 16 levels of Apply", {"augment": [nested(17)]}),
+        ("nested more than 16 levels deep", {"augment": [nested(17)]}),
         ("opencv", {"image": ffkit.Resize((16, 16), "nearest")}),
     ):
         with pytest.raises(ValueError, match=message):

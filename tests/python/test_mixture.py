@@ -92,7 +92,7 @@ def test_bad_input(flat, deep):
         ("mixture is empty", {"mixture": []}),
         ("1 weights for 2 data sets", {"mixture": [1]}),
         ("weight of data set 1 is -1", {"mixture": [1, -1]}),
-        ("a mixture needs the order 'shuffle'", {"mixture": "equal", "order": "sequential"}),
+        ("a mixture works only with the order 'shuffle'", {"mixture": "equal", "order": "sequential"}),
     ):
         with pytest.raises(ValueError, match=message):
             make(both, **options)

@@ -82,9 +82,9 @@ def test_a_process_alone_loads_everything(ds, monkeypatch, launcher):
         ("variable RANK is 'one', which is not a number", {"RANK": "one", "WORLD_SIZE": "2"}),
         ("RANK is '-1', which is not a number", {"RANK": "-1", "WORLD_SIZE": "2"}),
         ("SLURM_PROCID is 1, but SLURM_NTASKS is not set", {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}),
-        ("PMIX_RANK is 0, but no variable says how many", {"PMIX_RANK": "0", "PRTE_LAUNCHED": "1"}),
-        ("PMIX_RANK is 1, but no variable says how many", {"PMIX_RANK": "1", "PRTE_LAUNCHED": "1", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}),
-        ("PALS_RANKID is 1, but no variable says how many", {"PALS_RANKID": "1"}),
+        ("PMIX_RANK is 0, but no variable gives the number of", {"PMIX_RANK": "0", "PRTE_LAUNCHED": "1"}),
+        ("PMIX_RANK is 1, but no variable gives the number of", {"PMIX_RANK": "1", "PRTE_LAUNCHED": "1", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}),
+        ("PALS_RANKID is 1, but no variable gives the number of", {"PALS_RANKID": "1"}),
         (
             "SLURM_PROCID says process 1 of 4, but RANK says process 0 of 2",
             {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "RANK": "0", "WORLD_SIZE": "2"},

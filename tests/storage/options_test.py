@@ -60,7 +60,7 @@ def main():
     expect(one.names() and one.bytes_below("") == two.bytes_below(""))
     run("copy", ADDRESS, "s3://bucket/again", *words("--storage", of_two), *words("--source-storage", of_one))
     expect(two.bytes_below("again/") == one.bytes_below("set/"))
-    expect("is the source of the copy" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
+    expect("is also the source of the copy" in sets.error_of(lambda: ffkit.convert.copy(ADDRESS, ADDRESS, storage_options=of_one, source_storage_options={**of_one, "retry_seconds": 9})))
 
     # Reading.
     expect(ffkit.splits(ADDRESS, storage_options=of_two) == ["train", "val"])
@@ -157,12 +157,12 @@ def main():
     refused("line break", **{**of_one, "secret": "secret/of\r\nx-amz-acl: public-read"})
     refused("yes or no", **of_one, anon="perhaps")
     refused("auto path virtual", **of_one, addressing_style="paths")
-    refused("not an address of a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
+    refused("this place is not in a store", "/local/set", path="/local/set", key="AKIAONE", secret="secret/of+one")
     refused("s3://bucket/set", "the storage options", **{**of_one, "key": "AKIAWRONG"})
     expect("does not know" in sets.error_of(lambda: ffkit.Dataset("s3://<999>bucket/set", "train")))
     expect("expected KEY=VALUE" in run("copy", ADDRESS, FOLDER / "x", "--storage", "secret/of+one".replace("secret/", ""), code=2))
     expect("'endpont_url'" in run("copy", ADDRESS, FOLDER / "x", "--storage", "endpont_url=http://x", code=1))
-    expect("is not an address of a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
+    expect("this place is not in a store" in run("copy", here, FOLDER / "x", "--storage", "region=eu-west-1", code=1))
 
     # Strict buckets.
     def strict(name, headers, body):

@@ -53,8 +53,8 @@ for path in ("/set/x.ffr", "/a b/x", "/signed?for=GET&sig=1%2F2", "/moved"):
 expect(tool("find", web + "/empty", env=env).startswith("0"))
 expect(tool("find", web + "/none", env=env) == "not there")
 for arguments, message in {
-    ("get", web + "/none?sig=secret", FOLDER / "back"): f"not_found: {web}/none?...: cannot be read: ",
-    ("range", web + "/plain", 10, 10, FOLDER / "part"): f"unsupported: {web}/plain: the server was asked for bytes 10 to 19",
+    ("get", web + "/none?sig=secret", FOLDER / "back"): f"not_found: {web}/none?...: this address cannot be read: ",
+    ("range", web + "/plain", 10, 10, FOLDER / "part"): f"unsupported: {web}/plain: ffkit asked the server for bytes 10 to 19",
     ("range", web + "/set/x.ffr", len(CONTENT) - 5, 10, FOLDER / "part"): f"corrupt: {web}/set/x.ffr: ",
     ("range", web + "/set/x.ffr", 0, 10, FOLDER / "part", '"v0"'): f"corrupt: {web}/set/x.ffr: ",
     ("list", web + "/set"): f"unsupported: {web}/set: a web server cannot be listed",
@@ -140,9 +140,9 @@ expect(tool("list", "hf://datasets/o/n", env=env).splitlines() == ["object 1 hf:
 expect(tool("list", "hf://datasets/o/n/none", env=env) == "")
 for arguments, variables, message in (
     (("get", "hf://datasets/o/n/none", FOLDER / "back"), env, "not_found: hf://datasets/o/n/none: "),
-    (("find", "hf://datasets/o/n@none/x"), env, "not_found: hf://datasets/o/n@none/x: cannot be found: the data set has no such revision"),
-    (("find", "hf://datasets/o/n/manifest.json"), environment(HF_ENDPOINT=hub), "not_found: hf://datasets/o/n/manifest.json: cannot be found: there is no such data set, or it is private"),
-    (("find", "hf://datasets/o/gated/x"), env, "invalid_argument: hf://datasets/o/gated/x: cannot be found: GatedRepo; ask for access"),
+    (("find", "hf://datasets/o/n@none/x"), env, "not_found: hf://datasets/o/n@none/x: this address cannot be found, because the data set has no such revision"),
+    (("find", "hf://datasets/o/n/manifest.json"), environment(HF_ENDPOINT=hub), "not_found: hf://datasets/o/n/manifest.json: this address cannot be found, because there is no such data set, or the data set is private"),
+    (("find", "hf://datasets/o/gated/x"), env, "invalid_argument: hf://datasets/o/gated/x: this address cannot be found, because the hub answers with GatedRepo; ask for access"),
     (("put", "hf://datasets/o/n/x", FOLDER / "x"), env, "unsupported: hf://datasets/o/n/x: "),
 ):
     said = tool(*arguments, env=variables, code=1)

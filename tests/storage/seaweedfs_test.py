@@ -94,9 +94,9 @@ expect(tool("find", "s3://bucket/set/once", env=env) == "not there")
 cases = {
     ("get", "s3://bucket/none", FOLDER / "x"): (env, "not_found: s3://bucket/none: "),
     ("list", "s3://no-such-bucket/x"): (env, "not_found: s3://no-such-bucket/x"),
-    ("get", "s3://bucket/set/plain.ffr", FOLDER / "x"): ({**env, "AWS_SECRET_ACCESS_KEY": "wrong"}, "invalid_argument: s3://bucket/set/plain.ffr: cannot be read: the keys of the environment are wrong (SignatureDoesNotMatch"),
-    ("range", "s3://bucket/set/plain.ffr", 0, 1, FOLDER / "x"): ({**env, "AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "invalid_argument: s3://bucket/set/plain.ffr: cannot be read: the keys of the environment are wrong (InvalidAccessKeyId"),
-    ("find", "s3://bucket/set/plain.ffr"): (environment(AWS_ENDPOINT_URL=start_url, AWS_NO_SIGN_REQUEST="yes"), "invalid_argument: s3://bucket/set/plain.ffr: cannot be examined: access is denied to requests that are not signed"),
+    ("get", "s3://bucket/set/plain.ffr", FOLDER / "x"): ({**env, "AWS_SECRET_ACCESS_KEY": "wrong"}, "invalid_argument: s3://bucket/set/plain.ffr: this address cannot be read, because the keys of the environment are wrong (SignatureDoesNotMatch"),
+    ("range", "s3://bucket/set/plain.ffr", 0, 1, FOLDER / "x"): ({**env, "AWS_ACCESS_KEY_ID": "AKIAOTHER"}, "invalid_argument: s3://bucket/set/plain.ffr: this address cannot be read, because the keys of the environment are wrong (InvalidAccessKeyId"),
+    ("find", "s3://bucket/set/plain.ffr"): (environment(AWS_ENDPOINT_URL=start_url, AWS_NO_SIGN_REQUEST="yes"), "invalid_argument: s3://bucket/set/plain.ffr: this address cannot be examined, because access is denied to requests that are not signed"),
     ("list", "s3://bucket/set"): (environment(AWS_ENDPOINT_URL=start_url), "invalid_argument: s3://bucket/: has no AWS credentials: "),
     ("range", "s3://bucket/set/plain.ffr", 0, 2, FOLDER / "x"): (environment(AWS_ENDPOINT_URL=start_url), "invalid_argument: s3://bucket/set/plain.ffr: has no AWS credentials: "),
 }

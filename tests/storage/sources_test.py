@@ -94,7 +94,7 @@ while server.bytes_of("train-000.tar") < 4_000_000:  # headers have less
 os.utime(archive, ns=(1, 1))
 said = running.communicate(timeout=120)[1]
 server.delay_s = 0
-expect(running.returncode == 1 and "train-000.tar" in said and "has changed since it was listed" in said, said)
+expect(running.returncode == 1 and "train-000.tar" in said and "was changed after ffkit listed it" in said, said)
 
 # Neighbours are read together, and pictures of a shuffled order side by side.
 server.forget()

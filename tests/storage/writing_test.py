@@ -88,7 +88,7 @@ def in_bucket(store):
 
     # A finished set stays as it is.
     said = convert(SMALL, "s3://bucket/set", code=1)
-    expect("s3://bucket/set: already contains a data set (split 'train'); remove it or give another folder" in said, said)
+    expect("s3://bucket/set: the folder already contains a data set (split 'train'); remove the data set or give another folder" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume")
     expect("is already finished" in said, said)
     said = convert(SMALL, "s3://bucket/set", "--resume", "--seed", 5, code=1)
@@ -126,7 +126,7 @@ def in_bucket(store):
     process.communicate(timeout=100)
     store.on_request = None
     said = convert(SMALL, "s3://bucket/other", "--resume", "--seed", 7, code=1)
-    expect("has an unfinished conversion that differs in" in said, said)
+    expect("has an unfinished conversion, and this conversion differs in" in said, said)
     said = convert(SMALL, "s3://bucket/other")
     expect("an unfinished conversion was found and removed; starting over" in said, said)
     expect_same(objects("other"), wanted)
@@ -136,7 +136,7 @@ def in_bucket(store):
     store.on_request = lambda method, key, query: process.send_signal(signal.SIGINT) if method == "PUT" and key == "stopped/train/shard-00003.ffr" else None
     said = process.communicate(timeout=100)[0]
     store.on_request = None
-    expect(process.returncode == 130 and "run it again with --resume to continue" in said, f"{process.returncode} {said}")
+    expect(process.returncode == 130 and "run the conversion again with --resume to continue" in said, f"{process.returncode} {said}")
     expect(not any("in-use" in key for key in objects("stopped")), store.names("stopped"))
     expect(".ffkit-unfinished" in objects("stopped"))
     convert(SMALL, "s3://bucket/stopped", "--resume")

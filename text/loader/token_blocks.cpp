@@ -128,8 +128,8 @@ OpenBlocks::Block OpenBlocks::read(const TokenOrder& order, int64_t block) {
                                                : largest_of<uint32_t>(stored.tokens(), count);
   if (count > 0 && largest >= vocabulary_size_) {
     throw Error(ErrorCode::corrupt,
-                fmt::format("contains token {}, which is not in the vocabulary "
-                            "of {} tokens; convert the data set again",
+                fmt::format("the record contains the token {}, but the vocabulary has only {} "
+                            "tokens; convert the data set again",
                             largest, vocabulary_size_),
                 place);
   }

@@ -57,8 +57,8 @@ struct TokenLoader::Impl {
         sampler(num_samples(), options.batch_size, sampler_options()) {
     if (sampler.num_batches() == 0) {
       refuse_loading(
-          fmt::format("has only {} samples of {} tokens, but a step of all processes needs {}; "
-                      "give a smaller batch or context, or more text",
+          fmt::format("the split has only {} samples of {} tokens, but one step of all processes "
+                      "needs {} samples; give a smaller batch or context, or more text",
                       num_samples(), options.context, options.batch_size * options.world_size),
           &dataset);
     }
@@ -74,10 +74,10 @@ struct TokenLoader::Impl {
   int64_t num_samples() const {
     const int64_t count = is_stream() ? (num_tokens - 1) / options.context : num_documents;
     if (count >= 1) return count;
-    refuse_loading(is_stream() ? fmt::format("has {} tokens, but a sample needs {}; give a shorter "
-                                             "context, or more text",
+    refuse_loading(is_stream() ? fmt::format("the split has {} tokens, but one sample needs {} "
+                                             "tokens; give a shorter context, or more text",
                                              num_tokens, options.context + 1)
-                               : std::string("has no documents"),
+                               : std::string("the split has no documents"),
                    &dataset);
   }
 
@@ -108,7 +108,8 @@ struct TokenLoader::Impl {
   }
 
   void begin(int64_t new_epoch, int64_t position) {
-    if (new_epoch < 0) refuse_loading(fmt::format("epoch {} is negative", new_epoch));
+    if (new_epoch < 0)
+      refuse_loading(fmt::format("the epoch is {}; expected 0 or more", new_epoch));
     epoch = new_epoch;
     start = position;
     step = 0;
@@ -191,12 +192,6 @@ struct TokenLoader::Impl {
     if (!positions.empty()) ahead = batch_of_positions();
   }
 
-  std::optional<TokenBatch> next() {
-    prepare();
-    step = std::min(step + 1, sampler.num_batches(start));
-    return std::exchange(ahead, std::nullopt);
-  }
-
   TokenBatch batch_of_positions() {
     announce();
     const auto count = positions.size();
@@ -216,30 +211,6 @@ struct TokenLoader::Impl {
       }
     }
     return batch;
-  }
-
-  LoaderState state() const {
-    return {.fingerprint = dataset.fingerprint(),
-            .seed = options.seed,
-            .epoch = epoch,
-            .position = sampler.position_after(start, step),
-            .order = description()};
-  }
-
-  void restore(const LoaderState& state) {
-    const auto require_same = [](const char* what, const auto& stored, const auto& ours) {
-      if (stored == ours) return;
-      refuse_loading(
-          fmt::format("the state has the {} '{}', but the loader has '{}'", what, stored, ours));
-    };
-    require_same("fingerprint of the data", state.fingerprint, dataset.fingerprint());
-    require_same("seed", state.seed, options.seed);
-    require_same("order", state.order, description());
-    if (state.position < 0 || state.position > num_samples()) {
-      refuse_loading(
-          fmt::format("the state has position {}, expected 0..{}", state.position, num_samples()));
-    }
-    begin(state.epoch, state.position);
   }
 
   const Dataset dataset;
@@ -303,14 +274,37 @@ void TokenLoader::set_epoch(int64_t epoch) {
 void TokenLoader::prepare() {
   impl_->prepare();
 }
+
 std::optional<TokenBatch> TokenLoader::next() {
-  return impl_->next();
+  impl_->prepare();
+  impl_->step = std::min(impl_->step + 1, impl_->sampler.num_batches(impl_->start));
+  return std::exchange(impl_->ahead, std::nullopt);
 }
+
 LoaderState TokenLoader::state() const {
-  return impl_->state();
+  return {.fingerprint = impl_->dataset.fingerprint(),
+          .seed = impl_->options.seed,
+          .epoch = impl_->epoch,
+          .position = impl_->sampler.position_after(impl_->start, impl_->step),
+          .order = impl_->description()};
 }
+
 void TokenLoader::restore(const LoaderState& state) {
-  impl_->restore(state);
+  const auto require_same = [](const char* what, const auto& stored, const auto& ours) {
+    if (stored == ours) return;
+    refuse_loading(
+        fmt::format("the state has the {0} '{1}', but the loader has the {0} '{2}'; resume with "
+                    "the same data and options",
+                    what, stored, ours));
+  };
+  require_same("fingerprint of the data", state.fingerprint, impl_->dataset.fingerprint());
+  require_same("seed", state.seed, impl_->options.seed);
+  require_same("order", state.order, impl_->description());
+  if (state.position < 0 || state.position > num_samples()) {
+    refuse_loading(
+        fmt::format("the state has position {}; expected 0 to {}", state.position, num_samples()));
+  }
+  impl_->begin(state.epoch, state.position);
 }
 
 }  // namespace ffkit::text

@@ -10,40 +10,18 @@
 
 namespace ffkit::text {
 
-// What Hugging Face's tokenizers know about a character of Unicode: its general category and more,
-// in a byte. The table takes 1.1 MB. It is made from character_ranges.cpp when it is first needed.
-// The numbers are those that make_character_ranges writes.
+// The table takes 1.1 MB. It is made from character_ranges.cpp when it is first needed.
+// The numbers are those that make_character_ranges writes; here are the categories that the code
+// names, and kNames in characters.cpp has all.
 enum class Category : uint8_t {
-  lu,
-  ll,
-  lt,
-  lm,
-  lo,
-  mn,
-  mc,
-  me,
-  nd,
-  nl,
-  no,
-  pc,
-  pd,
-  ps,
-  pe,
-  pi,
-  pf,
-  po,
-  sm,
-  sc,
-  sk,
-  so,
-  zs,
+  lo = 4,  // the last kind of letters
+  nd = 8,
+  no = 10,  // the last kind of numbers
+  zs = 22,
   zl,
   zp,
   cc,
-  cf,
-  co,
-  cn,
-  control_space,  // characters of Cc that are white space
+  control_space = 29,  // characters of Cc that are white space
 };
 
 // Beside the category, which has the five lowest bits.

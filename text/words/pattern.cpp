@@ -9,7 +9,6 @@
 #include "base/make_error.h"
 #include "base/printable.h"
 #include "pre_tokenizer.h"
-#include "words/pre_tokenizer.h"
 
 namespace ffkit::text {
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +27,7 @@
 
 #include <ffkit/base/error.h>
 
+#include "base/file/file.h"
 #include "base/left_out.h"
 #include "base/other_words.h"
 #include "tools/common/storage_arguments.h"
@@ -43,15 +43,6 @@ inline std::string shell_word(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-// A data set of hundreds of shards takes more open files than the 1,024 that shells allow by
-// default: takes what the system allows.
-inline void raise_open_file_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // if not, opening the shards says so
 }
 
 // A closed stdin, stdout or stderr would become the number of the first file that is opened, and
@@ -99,7 +90,8 @@ inline int report_exception(const char* name, const std::string& command = "") n
   } catch (const std::bad_alloc&) {
     return print("there is not enough memory; give it more (ulimit -v, or its container)");
   } catch (const std::filesystem::filesystem_error& e) {
-    return print((e.path1().string() + ": cannot be examined: " + e.code().message()).c_str());
+    return print(
+        (e.path1().string() + ": the path cannot be examined: " + e.code().message()).c_str());
   } catch (const std::system_error& e) {
     // fmt's words; what is no file of ours is written by fmt to standard output alone.
     if (std::strncmp(e.what(), "cannot write to file", 20) == 0) {
@@ -279,7 +271,8 @@ inline void add_retry_option(CLI::App& app) {
          [](double seconds) {
            ::setenv("FFKIT_RETRY_SECONDS", fmt::format("{}", seconds).c_str(), /*overwrite=*/1);
          },
-         "If a store does not answer: seconds to repeat a request (300); 0: one attempt")
+         "Number of seconds in which a request is repeated if a store does not answer (default: "
+         "300). 0 means only one attempt")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
 }
@@ -299,7 +292,8 @@ inline void drop_equals_of_short_options(int argc, char** argv) {
 template <typename Action>
 int run_tool(CLI::App& app, int argc, char** argv, Action action) {
   occupy_closed_streams();
-  raise_open_file_limit();
+  // A data set of hundreds of shards takes more than the 1,024 that shells allow by default.
+  raise_open_files_limit();
   ignore_file_size_signal();
   drop_equals_of_short_options(argc, argv);
   add_retry_option(app);

@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_output(const std::string& what, const fs::path& path, int error) {
-  throw io_error_at(path, what, error);
-}
-
 void write_in_place(const fs::path& path, std::span<const std::byte> data) {
   const int fd = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) fail_writing(path, errno);
@@ -62,7 +58,7 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   require_local(file);
   struct stat old {};
   const bool exists = stat(file.c_str(), &old) == 0;
-  if (!exists && errno != ENOENT) fail_output("cannot create the file", file, errno);
+  if (!exists && errno != ENOENT) throw io_error_at(file, "the file cannot be created", errno);
   if (exists && S_ISDIR(old.st_mode)) {
     throw error_at(file, ErrorCode::invalid_argument, "is a folder; give the name of a file");
   }
@@ -74,7 +70,7 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
   }
   // Also for root, who could: somebody protected it.
   if (exists && (access(file.c_str(), W_OK) != 0 || (old.st_mode & 0222) == 0)) {
-    fail_output("is read-only; give another file, or make this one writable", file, EACCES);
+    throw io_error_at(file, "is read-only; give another file, or make this one writable", EACCES);
   }
   const fs::path target = exists ? fs::canonical(file) : file;
   const fs::path temporary =
@@ -83,7 +79,7 @@ void write_output_file(const fs::path& file, std::span<const std::byte> data) {
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) {
     if (exists) return write_in_place(file, data);
-    fail_output("cannot create the file", file, errno);
+    throw io_error_at(file, "the file cannot be created", errno);
   }
   if (exists) copy_owner_and_mode(fd, old);
   const int problem = write_and_close(fd, data);

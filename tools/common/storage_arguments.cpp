@@ -3,6 +3,7 @@
 #include <ffkit/storage/storage_options.h>
 
 #include "storage/addresses/place.h"
+#include "tools/common/table_options.h"
 
 namespace ffkit {
 namespace {
@@ -23,11 +24,7 @@ StorageOptions parse_options(const std::vector<std::string>& texts, const char* 
 
 void add_option(CLI::App& command, const char* name, std::vector<std::string>& values,
                 const char* help) {
-  command.add_option(name, values, help)
-      ->option_text("KEY=VALUE")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->configurable(false);
+  let_repeat(command.add_option(name, values, help))->option_text("KEY=VALUE")->configurable(false);
 }
 
 }  // namespace
@@ -39,13 +36,14 @@ void add_storage_arguments(CLI::App& app, StorageArguments& arguments) {
   const bool has_both =
       app.get_option_no_throw("SRC") != nullptr && app.get_option_no_throw("DST") != nullptr;
   add_option(app, kOptions, arguments.options,
-             has_both ? "Option for the store of DST, or of SRC if DST is a folder, such as "
-                        "profile=NAME or endpoint_url=URL; may be repeated; see docs/storage.md"
-                      : "Option for the store, such as profile=NAME or endpoint_url=URL; may be "
-                        "repeated; see docs/storage.md");
+             has_both ? "Option for the store of DST, or for the store of SRC if DST is a folder. "
+                        "Examples are profile=NAME and endpoint_url=URL. This option may be given "
+                        "several times. docs/storage.md explains the keys"
+                      : "Option for the store, such as profile=NAME or endpoint_url=URL. This "
+                        "option may be given several times. docs/storage.md explains the keys");
   if (!has_both) return;
   add_option(app, kSourceOptions, arguments.source_options,
-             "Option for the store of SRC; may be repeated");
+             "Option for the store of SRC. This option may be given several times");
 }
 
 void give_storage_options(CLI::App& app, const StorageArguments& arguments) {

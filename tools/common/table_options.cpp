@@ -30,7 +30,8 @@ constexpr const char* kEmptyText = "its text is empty; leave the option out for 
 
 std::string help_of(const Option& option) {
   std::string help = with_option_names(option.help, OptionStyle::command_line);
-  if (option.range && option.choices.empty()) help += fmt::format("; {}", option.range_text());
+  if (option.range && option.choices.empty())
+    help += fmt::format(". Values: {}", option.range_text());
   return help;
 }
 
@@ -263,7 +264,7 @@ void add_options_file(CLI::App& app, bool takes_all) {
   app.add_option_function<std::string>(
          "--config",
          [&app, takes_all](const std::string& path) { take_options_file(app, path, takes_all); },
-         "Reads options from a TOML file; the command line overrides it")
+         "Reads options from a TOML file. Options on the command line have priority over the file")
       ->type_name("FILE")
       ->check(regular_file())
       ->configurable(false);
@@ -282,7 +283,11 @@ void add_table_option(CLI::App& app, Option& option, WhenParsed& when_parsed, bo
   // Of several values, default_text() is the first one's.
   added->default_str(option.parts.size() > 1 ? option.text() : option.default_text());
   if (!option.type_name.empty()) added->type_name(option.type_name);
-  if (!option.choices.empty()) added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
+  if (option.choices.size() > kMostListedChoices) {
+    added->type_name("NAME");
+  } else if (!option.choices.empty()) {
+    added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
+  }
   if (option.is_size) {
     added->transform(size_in_bytes());
     if (!option.range) added->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()));

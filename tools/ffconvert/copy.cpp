@@ -66,12 +66,15 @@ void add_copy_command(CLI::App& app, Action& chosen) {
                   "Folder or address of a data set, or of one of its splits")
       ->required()
       ->option_text(" ");
-  command.add_option("DST", arguments->destination, "Destination: a folder, s3://, gs:// or az://")
+  command
+      .add_option("DST", arguments->destination,
+                  "Destination, a folder or an address with s3://, gs:// or az://")
       ->required()
       ->option_text(" ");
   add_options_file(command);
   command
-      .add_option("--split", arguments->options.splits, "Copies only this split; may be repeated")
+      .add_option("--split", arguments->options.splits,
+                  "Copies only this split. This option may be given several times")
       ->option_text("NAME");
   command
       .add_option("-j,--num-threads", arguments->options.num_threads,
@@ -80,8 +83,8 @@ void add_copy_command(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(1, 64))
       ->option_text("N [" + std::to_string(arguments->options.num_threads) + "]");
   command.add_flag("--resume", arguments->options.resume,
-                   "Continues an interrupted copy; starts a new one if there is none");
-  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+                   "Continues an interrupted copy, or starts a new copy if there is none");
+  command.add_flag("--quiet", arguments->quiet, "Prints only errors");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_copy(*arguments); }; });
 }
 
@@ -93,14 +96,14 @@ void add_transcode_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "transcode", "Transcodes the pictures of a data set into the dct code, or back to JPEG");
   command.footer(
-      "Only the pictures change; other fields, order and classes do not. Shards have the same "
-      "records as before.\nA picture without a dct code, such as a progressive JPEG, stays as it "
-      "is; DST/report.jsonl names it.\nExamples:\n  ffconvert transcode /fast/imagenet "
-      "/fast/imagenet-dct --store dct\n  ffconvert transcode /fast/imagenet-dct "
+      "Only the pictures change. Other fields, the order and the classes stay the same. Shards "
+      "have the same records as before.\nA picture without a dct code, such as a progressive JPEG, "
+      "stays as it is. DST/report.jsonl lists such pictures.\nExamples:\n  ffconvert transcode "
+      "/fast/imagenet /fast/imagenet-dct --store dct\n  ffconvert transcode /fast/imagenet-dct "
       "/fast/imagenet-jpeg --store jpeg");
   const auto call = std::make_shared<Call>();
   add_folders(command, &call->source,
-              "Data set folder of ffkit, or one of its splits; or its address", *call);
+              "Folder or address of an ffkit data set, or of one of its splits", *call);
   add_options(command, call->conversion.table(), *call, [&chosen, call] {
     call->conversion.check();
     chosen = [call] {

@@ -27,10 +27,10 @@ void add_source_command(CLI::App& app, const ffkit::SourceKind& kind, ffkit::Act
   CLI::App& command = *app.add_subcommand(kind.name, kind.description);
   const auto call = std::make_shared<Call>(kind);
   command.footer(fmt::format("Example: ffconvert {} {}", kind.name, kind.example));
-  add_folders(command, kind.needs_path ? &call->source : nullptr,
-              "Data set to convert: a folder, a file if the source is one file, or its "
-              "address, such as s3://bucket/folder",
-              *call);
+  add_folders(
+      command, kind.needs_path ? &call->source : nullptr,
+      "Folder or file of the data set to convert, or its address, such as s3://bucket/folder",
+      *call);
   add_options(command, call->conversion.table(), *call, [&chosen, call] {
     call->conversion.check();
     chosen = [call] {

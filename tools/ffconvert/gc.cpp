@@ -104,10 +104,10 @@ void add_gc_command(CLI::App& app, Action& chosen) {
   CLI::Option* const remove = command.add_flag("--remove", arguments->remove, "Removes leftovers");
   command
       .add_flag("--unfinished", arguments->unfinished,
-                "Also removes the shards and markers of unfinished data sets, which --resume would "
-                "use. It is an error if a process is writing one of them")
+                "Also removes the shards and markers of unfinished data sets, although --resume "
+                "could still use them. If a process is writing such a data set, this is an error")
       ->needs(remove);
-  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+  command.add_flag("--quiet", arguments->quiet, "Prints only errors");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_gc(*arguments); }; });
 }
 

@@ -70,7 +70,7 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
   command.add_flag("--copy", arguments->copy, "The same as --transfer copy")
       ->excludes(move)
       ->excludes(command.get_option("--transfer"));
-  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+  command.add_flag("--quiet", arguments->quiet, "Prints only errors");
   command.callback([&chosen, arguments, join, sources, can_be_alone] {
     if (arguments->sources.empty() && !(can_be_alone && (!is_local(arguments->destination) ||
                                                          holds_parts(arguments->destination)))) {
@@ -84,12 +84,13 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
 
 void add_merge_commands(CLI::App& app, Action& chosen) {
   add_command(app, chosen, "merge", "Joins several data sets into a new one, by hard links",
-              "Data set folder to make, new or empty; or the address or folder to which all parts "
-              "of a conversion were written",
-              "Data set folders to take shards from; none if DST has the parts",
+              "New or empty folder for the new data set. If all parts of a conversion have the "
+              "same DST, give this folder or address",
+              "Data set folders from which the shards are taken. Leave out SRC if DST has the "
+              "parts of a conversion",
               /*can_be_alone=*/true, merge_datasets);
   add_command(app, chosen, "append", "Adds the shards of other data sets to an existing one",
-              "Data set folder to add to", "Data set folders to take shards from",
+              "Data set folder to add to", "Data set folders from which the shards are taken",
               /*can_be_alone=*/false, append_datasets);
 }
 

@@ -134,9 +134,9 @@ void add_folders(CLI::App& command, std::string* source, const std::string& sour
     command.add_option("SRC", *source, source_help)->required()->option_text(" ");
   }
   command
-      .add_option(
-          "DST", arguments.destination,
-          "Data set folder to make, or an address (s3://bucket/set, gs://...);\nnew or empty")
+      .add_option("DST", arguments.destination,
+                  "Data set folder to make, or an address (s3://bucket/set, gs://...).\nThe folder "
+                  "must be new or empty")
       ->required()
       ->option_text(" ");
 }
@@ -153,9 +153,10 @@ void add_options(CLI::App& command, OptionTable& table, ConvertArguments& argume
     }
   }
   command.option_defaults()->configurable(false);
-  command.add_flag("--dry-run", arguments.dry_run,
-                   "Only prints what would be written, its size and the time; writes nothing");
-  command.add_flag("--quiet", arguments.quiet, "Print errors only");
+  command.add_flag(
+      "--dry-run", arguments.dry_run,
+      "Prints the splits, the sizes and the time of the conversion, and writes nothing");
+  command.add_flag("--quiet", arguments.quiet, "Prints only errors");
   command.callback([&command, set_flags, when_parsed = std::move(when_parsed)] {
     for (const auto& set : set_flags) set();
     as_wrong_use(command.get_name(), when_parsed);

@@ -44,8 +44,8 @@ void add_remove_command(CLI::App& app, Action& chosen) {
       "remove", "Removes records from a data set, and their bytes from its files");
   command.footer(
       "Shards with these records are written again, and the manifest is replaced in one step. "
-      "Record numbers and the\nfingerprint change: lists of record numbers no longer fit.\n"
-      "Example: ffconvert remove /fast/faces --ids withdrawn.txt");
+      "Record numbers and the\nfingerprint change, so older lists of record numbers no longer "
+      "fit.\nExample: ffconvert remove /fast/faces --ids withdrawn.txt");
   const auto arguments = std::make_shared<RemoveArguments>();
   command.add_option("DATA", arguments->data, "Data set folder to change")
       ->required()
@@ -55,7 +55,7 @@ void add_remove_command(CLI::App& app, Action& chosen) {
   for (Option& option : arguments->table.options()) add_table_option(command, option, none, false);
   command.get_option("--ids")->required();
   command.option_defaults()->configurable(false);
-  command.add_flag("--quiet", arguments->quiet, "Print errors only");
+  command.add_flag("--quiet", arguments->quiet, "Prints only errors");
   command.callback([&chosen, arguments] { chosen = [arguments] { run_remove(*arguments); }; });
 }
 

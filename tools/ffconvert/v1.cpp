@@ -81,7 +81,8 @@ void run_v1(V1Arguments& arguments) {
 }  // namespace
 
 void add_v1_command(CLI::App& app, Action& chosen) {
-  CLI::App& command = *app.add_subcommand("v1", "FFRecord v1 to a data set of ffkit, or back");
+  CLI::App& command =
+      *app.add_subcommand("v1", "Converts FFRecord v1 to an ffkit data set, or back");
   command.footer(
       "The direction depends on the format of SRC.\n"
       "Examples:\n"
@@ -90,8 +91,8 @@ void add_v1_command(CLI::App& app, Action& chosen) {
       "  ffconvert v1 /fast/imagenet /data/imagenet-v1");
   const auto arguments = std::make_shared<V1Arguments>();
   add_folders(command, &arguments->source,
-              "FFRecord v1 (a file, a folder of parts, a data set), or a data set folder of ffkit; "
-              "or its address",
+              "FFRecord v1 (a file, a folder of parts, or a data set), a data set folder of ffkit, "
+              "or an address of one of them",
               *arguments);
   add_options(command, arguments->table, *arguments, [&chosen, arguments] {
     validate(arguments->convert, arguments->table);

@@ -51,9 +51,9 @@ void add_inputs(CLI::App& command, Evaluation& options, const char* data, const 
 
 // Adds what is written: --json, --output.
 void add_outputs(CLI::App& command, Evaluation& options) {
-  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.add_flag("--json", options.json, "Prints JSON instead of text");
   command
-      .add_option("-o,--output", options.output, "Write to this file instead of standard output")
+      .add_option("-o,--output", options.output, "Writes to this file instead of standard output")
       ->option_text("FILE");
 }
 
@@ -78,19 +78,10 @@ Example:
 constexpr std::array<const char*, kTpErrors.size()> kMeanNames = {"mATE", "mASE", "mAOE", "mAVE",
                                                                   "mAAE"};
 
-Json number_or_null(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
-
-// "0.5", "1.0": as Python writes them.
-std::string threshold_name(double metres) {
-  return fmt::format("{:.1f}", metres);
-}
-
 Json errors_json(const std::array<double, kTpErrors.size()>& errors) {
   Json json = Json::object();
   for (size_t e = 0; e < errors.size(); ++e) {
-    json[std::string(kTpErrors[e])] = number_or_null(errors[e]);
+    json[std::string(kTpErrors[e])] = std::isfinite(errors[e]) ? Json(errors[e]) : Json();
   }
   return json;
 }
@@ -119,7 +110,9 @@ Json json_of_detections(const DetectionMetrics& metrics, const DetectionConfig& 
   for (size_t c = 0; c < kClasses.size(); ++c) {
     const std::string name(kClasses[c]);
     for (size_t t = 0; t < config.distance_thresholds.size(); ++t) {
-      label_aps[name][threshold_name(config.distance_thresholds[t])] = metrics.label_aps[c][t];
+      // "0.5", "1.0": as Python writes them.
+      const std::string threshold = fmt::format("{:.1f}", config.distance_thresholds[t]);
+      label_aps[name][threshold] = metrics.label_aps[c][t];
     }
     mean_dist_aps[name] = metrics.mean_dist_aps[c];
     label_tp_errors[name] = errors_json(metrics.label_tp_errors[c]);
@@ -178,10 +171,11 @@ int evaluate_nuscenes(const Evaluation& options) {
 
 constexpr const char* kRootNetFooter =
     R"(The results are a JSON array like RootNet's bbox_root_*_output.json, in any order. MRPE is the mean distance between found and true roots, in total and along
-x, y and z, in the set's unit (mm; 3DPW: m); for Human3.6M also for each action. It needs an entry for each person of the split; if a picture has several
-persons, with the ann_id or box. AP is the average precision of roots at --threshold, by the file's scores, if the set marks valid annotations (MuPoTS).
+x, y and z. Its unit is mm, or m for 3DPW. For Human3.6M, MRPE is also computed for each action. For MRPE, the results must have an entry for each person of
+the split. If a picture has several persons, each entry must have the ann_id or the box. AP is the average precision of roots at --threshold. AP uses the
+scores in the file, and is computed if the data set marks valid annotations (MuPoTS).
 
-With --json: one document with persons, mrpe {total, x, y, z}, actions {name: MRPE} and ap; a value that the annotations do not allow is null.
+With --json: one document with persons, mrpe {total, x, y, z}, actions {name: MRPE} and ap. A value that the annotations do not allow is null.
 
 Example:
   ffeval rootnet /fast/mupots --split test --results bbox_root_mupots_output.json)";
@@ -243,13 +237,15 @@ using Action = std::function<int()>;
 
 void add_nuscenes_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Evaluation>();
-  CLI::App* command =
-      app.add_subcommand("nuscenes", "NDS and mAP of nuScenes detections, equal to the devkit's");
+  CLI::App* command = app.add_subcommand(
+      "nuscenes",
+      "Computes NDS and mAP of nuScenes detections, with the same results as the devkit");
   command->footer(kNuscenesFooter);
   add_inputs(*command, *options,
-             "Data set folder that ffconvert nuscenes wrote, or the folder of one of its splits",
-             "val, mini_val, ...; not needed when DATA is the folder of one split",
-             "Detections in the official JSON format");
+             "Data set folder that 'ffconvert nuscenes' wrote, or the folder of one of its splits",
+             "Name of the split, such as val or mini_val. It is not necessary if DATA is the "
+             "folder of a split",
+             "File with detections in the official JSON format of nuScenes");
   add_outputs(*command, *options);
   command->callback(
       [options, &action] { action = [options] { return evaluate_nuscenes(*options); }; });
@@ -261,16 +257,18 @@ void add_rootnet_command(CLI::App& app, Action& action) {
   };
   const auto options = std::make_shared<RootEvaluationCommand>();
   CLI::App* command = app.add_subcommand(
-      "rootnet", "MRPE and AP of persons' roots, as RootNet's code computes them");
+      "rootnet", "Computes MRPE and AP of the roots of persons in the same way as RootNet's code");
   command->footer(kRootNetFooter);
-  add_inputs(*command, *options,
-             "Data set folder that ffconvert coco --persons wrote, or the folder of one of "
-             "its splits",
-             "test, val, ...; not needed when DATA is the folder of one split",
-             "Roots as fftrain --evaluate --results writes them");
+  add_inputs(
+      *command, *options,
+      "Data set folder that 'ffconvert coco --persons' wrote, or the folder of one of its splits",
+      "Name of the split, such as test or val. It is not necessary if DATA is the folder of "
+      "a split",
+      "File with roots that 'fftrain --evaluate --results' wrote");
   command
       ->add_option("--threshold", options->threshold,
-                   "AP: a root is right if it is nearer than this to a true one, in the set's unit")
+                   "For AP, largest distance between a found root and the true root, in the unit "
+                   "of the data set. A found root within this distance is right")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_outputs(*command, *options);

@@ -82,77 +82,84 @@ struct GenerateCommand {
 
 void add_options(CLI::App& app, GenerateCommand& c) {
   ffkit::GenerateOptions& o = c.options;
-  app.add_option(
-         "--model", o.model,
-         "Folder of Hugging Face's with config.json, weights and tokenizer, or a checkpoint "
-         "or work folder of fftrain")
+  app.add_option("--model", o.model,
+                 "Folder of a Hugging Face model with config.json, weights and tokenizer, or a "
+                 "checkpoint or work folder of fftrain")
       ->required()
       ->type_name("MODEL");
   app.add_option("--weights-key", o.weights_key,
-                 "If the file of weights has several sets of tensors: the one to use, such as "
-                 "state_dict; or the prefix of the names of its tensors")
+                 "Set of tensors to use, such as state_dict, if the file of weights has several "
+                 "sets. The value may also be the prefix of the names of the tensors")
       ->type_name("KEY");
   app.add_option("--prompt", c.prompts,
-                 "Text to continue; may be given several times; without any, a document begins")
+                 "Text to continue. This option may be given several times. Without a prompt, "
+                 "ffgenerate begins a new document")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
   app.add_option("--prompts", c.prompts_file,
-                 "File of UTF-8 with a prompt on each line, which \\n or \\r\\n ends")
+                 "UTF-8 file with one prompt on each line. A line ends with \\n or \\r\\n")
       ->type_name("FILE")
       ->excludes("--prompt");
   app.add_option("--tokenizer", o.tokenizer,
-                 "Folder or file of a tokenizer, or bytes, instead of the model's")
+                 "Folder or file of a tokenizer to use instead of the model's tokenizer. With the "
+                 "word 'bytes', each byte is a token")
       ->type_name("FOLDER");
-  app.add_option("--max-tokens", o.max_tokens, "Largest number of tokens after each prompt")
-      ->capture_default_str();
-  app.add_option("--temperature", o.temperature,
-                 "Draws tokens by their logits divided by this; 0: always takes the likeliest; "
-                 "default: 1 with --top-k or --top-p, else 0");
-  app.add_option("--top-k", o.top_k, "Draws from this many likeliest tokens; 0: from all")
+  app.add_option("--max-tokens", o.max_tokens, "Largest number of new tokens after each prompt")
       ->capture_default_str();
   app.add_option(
-         "--top-p", o.top_p,
-         "Draws from the smallest set of likeliest tokens that together have this probability")
+      "--temperature", o.temperature,
+      "Divides the logits by this number before each token is drawn at random. 0 always takes the "
+      "most probable token. The default is 1 with --top-k or --top-p, and 0 without them");
+  app.add_option("--top-k", o.top_k,
+                 "Draws each token from this number of most probable tokens. 0 means all tokens")
+      ->capture_default_str();
+  app.add_option("--top-p", o.top_p,
+                 "Draws each token from the smallest set of most probable tokens that together "
+                 "have this probability")
       ->capture_default_str();
   app.add_option("--repetition-penalty", o.repetition_penalty,
-                 "If above 1: makes tokens less likely that are in the prompt or the text already, "
-                 "like transformers")
+                 "If more than 1, tokens that are already in the prompt or the text become less "
+                 "probable, as in Hugging Face transformers")
       ->capture_default_str();
-  app.add_option(
-         "--stop", o.stop,
-         "Ends a text after the first token that completes this; may be given several times")
+  app.add_option("--stop", o.stop,
+                 "Ends a text after the first token that completes this string. This option may be "
+                 "given several times")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
-  app.add_flag("--hide-stop", o.hides_stop, "Leaves the text of --stop out");
+  app.add_flag("--hide-stop", o.hides_stop,
+               "Leaves out the string of --stop at the end of the text");
   app.add_flag("--special-tokens", o.special_tokens,
-               "Reads the names of special tokens in prompts, such as <|endoftext|>, as these "
-               "tokens instead of as text");
+               "Reads names of special tokens in prompts, such as <|endoftext|>, as special tokens "
+               "and not as text");
   c.seed = app.add_option("--seed", o.seed, "Seed of the random numbers")->capture_default_str();
-  app.add_option("--batch-size", o.batch_size, "Number of prompts to continue at a time")
+  app.add_option("--batch-size", o.batch_size,
+                 "Number of prompts that are continued at the same time")
       ->capture_default_str();
   app.add_option("--dtype", c.dtype, "Type of the numbers: f32, bf16 or f16")
       ->capture_default_str();
-  app.add_option("--device", o.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  app.add_option("--compute-threads", o.compute_threads,
-                 "Threads that compute the model on a CPU; 0: all cores")
+  app.add_option("--device", o.device, "Device that computes the model: auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
+  app.add_option(
+         "--compute-threads", o.compute_threads,
+         "Number of threads that compute the model on a CPU. 0 means one thread for each core")
       ->capture_default_str();
   app.add_option("--tensor-parallel", o.tensor_parallel,
-                 "Processes that share each block and the vocabulary of the network")
+                 "Number of processes that share each block and the vocabulary of the network")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   app.add_option("--pipeline-parallel", o.pipeline_parallel,
-                 "Processes that each compute some of the blocks")
+                 "Number of processes among which the blocks of the network are divided")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   ffkit::add_launch_options(app, c.launch,
-                            "Number of processes to start on this machine; 0: as many as share "
-                            "the network");
-  app.add_flag(
-      "--stream,!--no-stream", c.stream,
-      "Prints texts while they are generated, one after the other; default: on a terminal");
-  app.add_flag("--json", c.json, "A JSON object for each text, one on a line");
+                            "Number of processes to start on this machine. 0 means as many "
+                            "processes as share the network");
+  app.add_flag("--stream,!--no-stream", c.stream,
+               "Prints each text while it is generated, one text after the other. The default is "
+               "on if the output is a terminal");
+  app.add_flag("--json", c.json, "Prints one JSON object for each text, each on its own line");
   app.add_flag("--quiet", c.quiet, "Does not print the speed");
 }
 

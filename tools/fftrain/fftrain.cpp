@@ -262,7 +262,7 @@ int run(CLI::App& app, int argc, char** argv, ffkit::TrainCommand& command) {
 int ffkit::run_fftrain(int argc, char** argv) {
   keep_freed_memory();
   occupy_closed_streams();
-  raise_open_file_limit();
+  raise_open_files_limit();
   TrainCommand command;
   stop_on_signals();
   {
@@ -271,8 +271,8 @@ int ffkit::run_fftrain(int argc, char** argv) {
   }
   CLI::App app(
       "Trains a task, such as the classification of pictures, on a data set folder. A CHECKPOINT "
-      "is a checkpoint file, the folder of a checkpoint in parts, or a work folder, whose newest "
-      "checkpoint is taken.",
+      "is a checkpoint file, the folder of a checkpoint in parts, or a work folder. In a work "
+      "folder, fftrain takes the newest checkpoint.",
       "fftrain");
   app.set_version_flag("--version", "fftrain " FFKIT_VERSION);
   add_train_options(app, command);

@@ -35,8 +35,8 @@ constexpr char kFooter[] =
   fftrain --export runs/a --output resnet50.pth
 
 Exit status: 0: done; 1: failed; 2: wrong use; 75: stopped by SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP; 130: stopped by Ctrl-C.
-A training that is stopped writes a checkpoint first. The same command with --resume continues it. It writes none before its first step,
-or after it has waited for data or for another process for 20 s. The checkpoint before is then the last one.)";
+A run that is stopped writes a checkpoint before it ends. The same command with --resume continues the run. The run writes no checkpoint if it has made no
+step, or if it has waited for data or for another process for 20 s. The last checkpoint is then an earlier one.)";
 
 // The options of `table` whose group is `group`, under the heading `title`.
 void add_group(CLI::App& app, OptionTable& table, const std::string& group,
@@ -66,9 +66,10 @@ void add_table_options(CLI::App& app, TrainCommand& command) {
 
 void add_run_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Run");
-  app.add_flag("--resume", command.resume,
-               "Continues from the newest checkpoint in --work-dir, with its options unless you "
-               "give others; starts a new run if there is none")
+  app.add_flag(
+         "--resume", command.resume,
+         "Continues from the newest checkpoint in --work-dir, with the options of this checkpoint "
+         "unless you give others. If there is no checkpoint, fftrain starts a new run")
       ->needs(app.get_option("--work-dir"))
       ->check([](const std::string& value) {
         return std::string(value == "true" || value == "false" ? ""
@@ -77,18 +78,20 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
       })
       ->configurable(false);
   app.add_flag("--accept-batch-change", command.resume_options.accept_batch_change,
-               "Continues with another number of samples in a step; without it, the number of the "
-               "checkpoint is kept, or the change is an error");
+               "Allows that a continued run has another number of samples in a step. Without this "
+               "option, fftrain keeps the number of the checkpoint, or gives an error if the "
+               "options or the number of processes do not fit this number");
   CLI::Option* progress =
       app.add_option(
              "--progress", command.progress,
-             "auto: one updated line on a terminal, elsewhere a line every --log-every steps; "
-             "lines: always such lines; json: JSON objects on standard output, one per line")
+             "Form of the progress messages. 'auto' updates one line on a terminal, and elsewhere "
+             "prints a line every --log-every steps. 'lines' always prints a line every "
+             "--log-every steps. 'json' prints JSON objects on standard output, one on each line")
           ->check(CLI::IsMember({"auto", "lines", "json"}))
           ->capture_default_str()
           ->type_name("WORD")
           ->configurable(false);
-  app.add_flag("--quiet", command.quiet, "Print errors only")
+  app.add_flag("--quiet", command.quiet, "Prints only errors")
       ->configurable(false)
       ->excludes(progress);
 }
@@ -96,31 +99,41 @@ void add_run_options(CLI::App& app, TrainCommand& command) {
 // What fftrain does instead of training from the beginning.
 void add_other_actions(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Instead of a new run");
+  app.add_flag_callback(
+         "--list-archs",
+         [&command] {
+           for (const std::string& name : command.tables.task.find("arch")->choices)
+             fmt::print("{}\n", name);
+           throw CLI::Success();
+         },
+         "Prints the possible values of --arch, one on each line. This option needs no data")
+      ->configurable(false);
   CLI::Option* resume =
-      app.add_option("--resume-from", command.resume_from,
-                     "Continues the run of this checkpoint; its options are the defaults")
+      app.add_option(
+             "--resume-from", command.resume_from,
+             "Continues the run of this checkpoint. The options of the checkpoint are the defaults")
           ->excludes(app.get_option("--resume"));
   CLI::Option* evaluate =
       app.add_option("--evaluate", command.evaluate,
-                     "Only validates this checkpoint; its options are the defaults. Weights (.pth, "
-                     ".safetensors) need --data, and the option that names the model")
+                     "Only validates this checkpoint. The options of the checkpoint are the "
+                     "defaults. If you give weights (.pth or .safetensors), also give --data and "
+                     "the option that names the model")
           ->excludes(resume);
   CLI::Option* predict =
-      app.add_option(
-             "--predict", command.predict,
-             "Only predicts --data, a data set or a folder of pictures, with this checkpoint "
-             "or weights, and writes --results")
+      app.add_option("--predict", command.predict,
+                     "Only makes predictions with this checkpoint or these weights, and writes the "
+                     "predictions to --results. --data is a data set or a folder of pictures")
           ->excludes(resume)
           ->excludes(evaluate);
   CLI::Option* results =
       app.add_option("--results", command.results,
-                     "With --evaluate and --predict: file for the results, if the task has any")
+                     "File for the results of --evaluate or --predict, if the task has results")
           ->type_name("FILE")
           ->configurable(false);
   predict->needs(results)->needs(app.get_option("--data"));
   app.add_option("--confusion", command.confusion,
-                 "With --evaluate: file (.json or .csv) for the confusion matrix; also prints the "
-                 "accuracy of each class")
+                 "File (.json or .csv) for the confusion matrix of --evaluate. fftrain also prints "
+                 "the accuracy of each class")
       ->type_name("FILE")
       ->configurable(false)
       ->needs(evaluate);
@@ -133,46 +146,48 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
   for (CLI::Option* option : {resume, evaluate, predict, export_from}) {
     option->type_name("CHECKPOINT")->configurable(false);
   }
-  CLI::Option* output = app.add_option("-o,--output", command.output,
-                                       "With --export: the file to write, .pth or .safetensors")
-                            ->type_name("FILE")
-                            ->configurable(false)
-                            ->needs(export_from);
-  export_from->needs(output);
-  CLI::Option* names =
-      app.add_option("--names", command.names,
-                     "With --export: the library whose names the tensors get: torchvision, timm or "
-                     "transformers, if its network computes the same")
-          ->type_name("LIBRARY")
-          ->check(CLI::IsMember({"torchvision", "timm", "transformers"}))
+  CLI::Option* output =
+      app.add_option("-o,--output", command.output,
+                     "File that --export writes, with the ending .pth or .safetensors")
+          ->type_name("FILE")
           ->configurable(false)
           ->needs(export_from);
+  export_from->needs(output);
+  CLI::Option* names = app.add_option("--names", command.names,
+                                      "Library that determines the names of the tensors in the "
+                                      "file of --export: torchvision, timm or transformers. The "
+                                      "library must have a network that computes the same")
+                           ->type_name("LIBRARY")
+                           ->check(CLI::IsMember({"torchvision", "timm", "transformers"}))
+                           ->configurable(false)
+                           ->needs(export_from);
   app.add_flag("--script", command.script,
-               "With --export: also writes a Python script beside the file, which loads the "
+               "Also writes a Python script beside the file of --export. The script loads the "
                "weights and writes them as ONNX")
       ->configurable(false)
       ->needs(export_from)
       ->excludes(names);
   CLI::Option* benchmark =
-      app.add_option("--benchmark", command.benchmark,
-                     "Only measures the model on one batch of noise: forward, or step (forward, "
-                     "backward, update)")
+      app.add_option(
+             "--benchmark", command.benchmark,
+             "Only measures the speed of the model on one batch of noise. 'forward' measures the "
+             "forward pass. 'step' measures forward pass, backward pass and update")
           ->expected(0, 1)
           ->default_str("step")
           ->check(CLI::IsMember({"forward", "step"}))
           ->type_name("MODE");
   CLI::Option* loader = app.add_flag("--loader-only", command.loader_only,
-                                     "Only measures the loader, without a model")
+                                     "Only measures the speed of the loader, without a model")
                             ->excludes(benchmark);
   CLI::Option* bottleneck =
-      app.add_flag(
-             "--bottleneck", command.bottleneck,
-             "Only measures the loader, the model and both together, and prints which is the limit")
+      app.add_flag("--bottleneck", command.bottleneck,
+                   "Only measures the speed of the loader, of the model and of both together, and "
+                   "prints which of them limits the speed")
           ->excludes(benchmark)
           ->excludes(loader);
   CLI::Option* profile = app.add_option("--prof", command.profile,
-                                        "Writes a Chrome trace and a table of operators of steps 6 "
-                                        "to 10 to this folder, or of the steps of a shorter run")
+                                        "Folder for a Chrome trace and a table of operators. Both "
+                                        "describe steps 6 to 10, or the steps of a shorter run")
                              ->type_name("FOLDER");
   for (CLI::Option* other : {evaluate, predict, export_from, benchmark, loader, bottleneck})
     profile->excludes(other);
@@ -180,8 +195,9 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
 
 void add_distributed_options(CLI::App& app, TrainCommand& command) {
   app.option_defaults()->group("Devices and processes");
-  add_launch_options(app, command.launch,
-                     "Number of processes to start on this machine; 0: one for each GPU");
+  add_launch_options(
+      app, command.launch,
+      "Number of processes to start on this machine. 0 means one process for each GPU");
 }
 
 // DATA without --data before it, as other trainers have it. The first option of all, so that files
@@ -213,7 +229,7 @@ void add_data_argument(CLI::App& app) {
            }
            data->add_result(word);
          },
-         "As --data DATA")
+         "Data set folder, the same as --data DATA")
       ->type_name("")
       ->configurable(false);
 }
@@ -228,9 +244,7 @@ struct TaskHints {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     add_options_file(app, /*takes_all=*/true);
     app.add_option("--task", task);
-    app.add_option("--storage", storage)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);
+    let_repeat(app.add_option("--storage", storage));
     let_repeat(app.add_option("--data", data));
     app.add_option("--resume-from", resume_from);
     app.add_option("--evaluate", evaluate);
@@ -313,11 +327,11 @@ void add_train_options(CLI::App& app, TrainCommand& command) {
   // The last of several wins, so that scripts can pass their caller's options on.
   app.option_defaults()->always_capture_default()->multi_option_policy(
       CLI::MultiOptionPolicy::TakeLast);
-  std::string tasks = "Tasks; fftrain --task NAME --help shows the options of one:\n";
+  std::string tasks = "'fftrain --task NAME --help' shows the options of a task.\nTasks:\n";
   for (const std::string& name : TaskRegistry::instance().names()) {
     const TaskEntry& task = TaskRegistry::instance().find(name);
     tasks += fmt::format("  {:<16} {}{}\n", name, task.summary,
-                         task.results.empty() ? "" : "; --results: " + task.results);
+                         task.results.empty() ? "" : ". --results writes " + task.results);
   }
   app.footer(tasks + left_out_line({"task"}) + "\n" + built_examples(kFooter, "task"));
   command.tables = option_tables(command.options);

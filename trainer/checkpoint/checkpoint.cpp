@@ -25,6 +25,17 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr char kVersionKey[] = "ffkit_checkpoint";
 
+// A file of tensors that does not say that it is a checkpoint. In the folder of a run it is a
+// damaged one.
+class NoCheckpointError : public Error {
+ public:
+  explicit NoCheckpointError(const fs::path& path)
+      : Error(ErrorCode::invalid_argument,
+              "the file contains tensors, but it is not a checkpoint of fftrain; give a checkpoint "
+              "from the work folder of a run",
+              {.path = path.string(), .subject = ErrorSubject::checkpoint}) {}
+};
+
 // Of the best value in the progress: "best_top1".
 std::string best_key(const TrainOptions& options) {
   return "best_" + TaskRegistry::instance().find(options.task_name()).best;
@@ -57,8 +68,8 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
   const auto version = text.find(kVersionKey);
   if (version != text.end() && version->second != std::to_string(kVersion)) {
     throw checkpoint_error(path, ErrorCode::unsupported,
-                           "is a checkpoint of version {}, but this fftrain reads version {}; use "
-                           "the fftrain that wrote it",
+                           "the checkpoint has version {}, but this fftrain reads version {}; use "
+                           "the fftrain that wrote the checkpoint",
                            version->second, kVersion);
   }
   CheckpointInfo info;
@@ -88,13 +99,14 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
     loader.at("position").get_to(info.loader.position);
     loader.at("order").get_to(info.loader.order);
   } catch (const std::logic_error&) {  // std::out_of_range: the part is not there
-    throw checkpoint_error(
-        path, ErrorCode::corrupt,
-        "has no part '" + part + "'; the checkpoint is damaged or was changed by hand");
+    throw checkpoint_error(path, ErrorCode::corrupt,
+                           "the checkpoint has no part '" + part +
+                               "'; the checkpoint is damaged or was changed by hand");
   } catch (const Json::exception&) {
     throw checkpoint_error(
         path, ErrorCode::corrupt,
-        "its part '" + part + "' is incomplete; the checkpoint is damaged or was changed by hand");
+        "part '" + part +
+            "' of the checkpoint is incomplete; the checkpoint is damaged or was changed by hand");
   }
   return info;
 }
@@ -110,12 +122,6 @@ const at::Tensor& find_matching(const fs::path& path,
 }
 
 }  // namespace
-
-NoCheckpointError::NoCheckpointError(const fs::path& path)
-    : Error(ErrorCode::invalid_argument,
-            "contains tensors, but it is not a checkpoint of fftrain; give a checkpoint from "
-            "the work folder of a run",
-            {.path = path.string(), .subject = ErrorSubject::checkpoint}) {}
 
 bool is_damage(const Error& error) {
   return error.code() == ErrorCode::corrupt ||

@@ -67,17 +67,11 @@ SafeTensors snapshot(const CheckpointInfo& info, const std::vector<NamedTensor>&
 std::string info_to_text(const CheckpointInfo& info);
 CheckpointInfo info_from_text(const std::string& text);
 
-// A file of tensors that does not say that it is a checkpoint. In the folder of a run it is a
-// damaged one.
-class NoCheckpointError : public Error {
- public:
-  explicit NoCheckpointError(const std::filesystem::path& path);
-};
 // Whether who read a checkpoint of a run found it damaged.
 bool is_damage(const Error& error);
 
-// Reads the info alone. Throws NoCheckpointError, Error(not_found), Error(corrupt), and
-// Error(unsupported) for a newer version.
+// Reads the info alone. Throws Error(invalid_argument) for a file of other tensors,
+// Error(not_found), Error(corrupt), and Error(unsupported) for a newer version.
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& path);
 
 // Reads the info, and the values of `state` by name; what else the file holds is left there.
@@ -93,8 +87,8 @@ bool is_checkpoint_metadata(const std::map<std::string, std::string>& metadata);
 // metadata_file(). Throws Error(corrupt) for a damaged one and one without a CRC.
 std::vector<NamedTensor> model_tensors(const std::filesystem::path& path,
                                        const SafeTensorsReader& file);
-// Reads all of it, and throws NoCheckpointError, and Error(corrupt) when it is damaged, or, unless
-// it `may_have_nan`, when a tensor holds NaN.
+// Reads all of it, and throws as read_checkpoint_info(), and Error(corrupt) when it is damaged, or,
+// unless it `may_have_nan`, when a tensor holds NaN.
 void check_checkpoint(const std::filesystem::path& path, bool may_have_nan = false);
 
 }  // namespace ffkit

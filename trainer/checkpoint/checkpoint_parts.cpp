@@ -192,8 +192,8 @@ void write_part(const fs::path& file, const std::vector<SharedTensor>& own) {
 
 [[noreturn]] void refuse_unshared(const fs::path& path, int writer, int reader) {
   throw checkpoint_error(path, ErrorCode::io,
-                         "rank {} made this folder, but rank {} does not see it; give all "
-                         "processes the same {} on a file system that their machines share",
+                         "rank {} made this folder, but rank {} cannot see the folder; give all "
+                         "processes the same {} on a file system that all their machines share",
                          writer, reader, option_name("work_dir"));
 }
 
@@ -235,7 +235,8 @@ class PartsReader {
     if (part.file.empty()) return in_manifest(part);
     const at::Tensor found = file(part).description(part.name);
     if (!found.defined() || found.sizes().vec() != part.share.shape())
-      refuse(part, fmt::format("has no tensor '{}' of the shape in the manifest", part.name));
+      refuse(part, fmt::format("the file has no tensor '{}' with the shape that the manifest says",
+                               part.name));
     return found;
   }
   at::Tensor read(const StoredPart& part) {
@@ -243,7 +244,7 @@ class PartsReader {
     at::Tensor tensor = file(part).read(part.name);
     const std::string crc = crc_of(tensor);
     if (crc != part.crc)
-      refuse(part, fmt::format("the CRC-32C of its tensor '{}' is {}, but the manifest says {}",
+      refuse(part, fmt::format("the CRC-32C of tensor '{}' is {}, but the manifest says {}",
                                part.name, crc, part.crc));
     return tensor;
   }
@@ -259,7 +260,7 @@ class PartsReader {
   }
   [[noreturn]] void refuse(const StoredPart& part, const std::string& message) const {
     throw checkpoint_error((path_ / part.file), ErrorCode::corrupt,
-                           message + "; the checkpoint is damaged, use the previous one");
+                           message + ", so the checkpoint is damaged; use the previous checkpoint");
   }
   SafeTensorsReader& file(const StoredPart& part) {
     const auto it = files_.find(part.file);
@@ -303,8 +304,8 @@ void load_from(PartsReader& reader, const std::vector<SharedTensor>& wanted) {
   for (const SharedTensor& t : wanted) {
     if (num_found[t.name] == t.share.num_elements()) continue;
     throw checkpoint_error(reader.path(), ErrorCode::corrupt,
-                           "its manifest lists {} of {} numbers of tensor '{}'; the checkpoint is "
-                           "damaged, use the previous one",
+                           "the manifest lists {} of {} numbers of tensor '{}', so the checkpoint "
+                           "is damaged; use the previous checkpoint",
                            num_found[t.name], t.share.num_elements(), t.name);
   }
 }
@@ -316,10 +317,11 @@ std::string type_and_shape(at::ScalarType type, at::IntArrayRef shape) {
 }
 
 void refuse_without_tensor(const fs::path& path, const std::string& name) {
-  throw checkpoint_error(path, ErrorCode::invalid_argument,
-                         "has no tensor '{}', which the run needs; the checkpoint may belong to "
-                         "another model, {} or {}",
-                         name, option_name("optimizer"), option_name("amp"));
+  throw checkpoint_error(
+      path, ErrorCode::invalid_argument,
+      "the checkpoint has no tensor '{}', but the run needs this tensor; the checkpoint may belong "
+      "to another model, or to a run with another {} or {}",
+      name, option_name("optimizer"), option_name("amp"));
 }
 
 void require_same_tensor(const fs::path& path, const std::string& name, const TypeAndShape& stored,
@@ -337,7 +339,7 @@ void require_crc(const fs::path& path, const SafeTensors& contents) {
   if (contents.is_checked) return;
   throw checkpoint_error(
       path, ErrorCode::corrupt,
-      "has no CRC-32C; the checkpoint is damaged or was rewritten by another program");
+      "the checkpoint has no CRC-32C; it is damaged, or another program has written it again");
 }
 
 bool is_in_parts(const fs::path& path) {
@@ -349,7 +351,8 @@ bool is_in_parts(const fs::path& path) {
 fs::path metadata_file(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
   if (fs::exists(path / kManifest)) return path / kManifest;
-  throw checkpoint_error(path, ErrorCode::corrupt, "has no manifest; the checkpoint is damaged");
+  throw checkpoint_error(path, ErrorCode::corrupt,
+                         "the checkpoint has no manifest, so it is damaged");
 }
 
 void write_parts(Communicator& communicator, const fs::path& path, const SafeTensors& rest,

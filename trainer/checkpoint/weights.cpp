@@ -88,11 +88,11 @@ void take_prefix(Weights& weights, std::string prefix) {
   std::erase_if(weights.tensors, is_other);
   std::erase_if(weights.unread, is_other);
   if (weights.tensors.empty()) {
-    refuse_weights(
-        weights,
-        fmt::format("has no tensors with the prefix '{}' of {}; the prefixes of its tensors are {}",
-                    printable(prefix.substr(0, prefix.size() - 1)), option_name("weights_key"),
-                    listed({begins.begin(), begins.end()}, kMostNamed)));
+    refuse_weights(weights, fmt::format("no tensor has a name with the prefix '{}' that {} gives; "
+                                        "the prefixes in this file are {}",
+                                        printable(prefix.substr(0, prefix.size() - 1)),
+                                        option_name("weights_key"),
+                                        listed({begins.begin(), begins.end()}, kMostNamed)));
   }
   change_names(weights, [&](std::string& name) { name.erase(0, prefix.size()); });
 }
@@ -136,7 +136,8 @@ void append_shards(Weights& weights) {
   for (const UnreadTensor& t : weights.unread) found.insert(t.name);
   for (const auto& [name, file] : index.file_of) {
     if (!found.contains(name)) {
-      refuse_weights(weights, fmt::format("lists the tensor '{1}' in {0}, which does not have it",
+      refuse_weights(weights, fmt::format("the index says that {0} has the tensor '{1}', but this "
+                                          "file does not have the tensor",
                                           file.filename().string(), printable(name)));
     }
   }
@@ -203,7 +204,8 @@ Weights read_weights_of(const fs::path& path, const std::string& key) {
     weights.tensors = model_tensors(path, std::get<SafeTensorsReader>(*file));
   } else if (const std::optional<fs::path> index = index_of_shard(path)) {
     refuse_weights(
-        weights, fmt::format("has only a part of the weights; give the index {}", index->string()));
+        weights,
+        fmt::format("the file has only a part of the weights; give the index {}", index->string()));
   } else {
     append_file(*file, prefix, weights);
   }
@@ -264,19 +266,21 @@ std::map<std::string, std::string> read_description(const fs::path& weights) {
 void require_weights_name(const fs::path& path) {
   if (path.extension() == ".onnx") {
     throw error_at(path, ErrorCode::unsupported,
-                   "fftrain does not write ONNX, but PyTorch does; give a name that ends in .pth "
-                   "and {}, and run the script that fftrain writes beside it",
+                   "fftrain does not write ONNX, but PyTorch does; give {} and a name that ends "
+                   "with .pth, then run the script that fftrain writes beside this file",
                    option_name("script"))
         .with_subject(ErrorSubject::destination);
   }
   if (!is_pth_name(path) && !snapshot_epoch(path) && path.extension() != ".safetensors") {
-    throw error_at(path, ErrorCode::invalid_argument,
-                   "weights are written as .safetensors or .pth; give a name with such an ending")
+    throw error_at(
+        path, ErrorCode::invalid_argument,
+        "the name of a file of weights must end in .safetensors or .pth; give such a name")
         .with_subject(ErrorSubject::destination);
   }
   for (const fs::path& file : {path, description_beside(path)}) {
     if (file.empty() || !fs::exists(fs::symlink_status(file))) continue;
-    throw error_at(file, ErrorCode::invalid_argument, "exists; delete it or give another name")
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "this file exists already; delete the file, or give another name")
         .with_subject(ErrorSubject::destination);
   }
   require_place_for_file(path);
@@ -308,8 +312,8 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules) {
     if (is_head(t) && (head == nullptr || t.name.size() < head->name.size())) head = &t;
   }
   if (head != nullptr) return head->tensor.size(0);
-  refuse_weights(weights, fmt::format("has no tensor '{}.weight' with two dimensions, which a {} "
-                                      "needs; give other weights or another {}",
+  refuse_weights(weights, fmt::format("the file has no tensor '{}.weight' with two dimensions, "
+                                      "which a {} needs; give other weights or another {}",
                                       rules.head, rules.name, rules.choice));
 }
 
@@ -446,8 +450,9 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
       }
       refuse_weights(
           weights,
-          fmt::format("has no tensor '{}', which a {} needs; give other weights or another {}",
-                      target.name, rules.name, rules.choice));
+          fmt::format(
+              "the file has no tensor '{}', which a {} needs; give other weights or another {}",
+              target.name, rules.name, rules.choice));
     }
     const at::Tensor tensor = it->second;
     stored.erase(it);
@@ -459,8 +464,8 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
     if (!can_be_converted(tensor.scalar_type(), target.tensor.scalar_type()) ||
         tensor.sizes() != target.tensor.sizes()) {
       refuse_weights(weights,
-                     fmt::format("tensor '{}' is {}, but the model needs {}; give other weights, "
-                                 "another {} or other options",
+                     fmt::format("the tensor '{}' is {}, but the model needs {}; give other "
+                                 "weights, another {} or other options",
                                  target.name, type_and_shape(tensor.scalar_type(), tensor.sizes()),
                                  type_and_shape(target.tensor.scalar_type(), target.tensor.sizes()),
                                  rules.choice));
@@ -470,11 +475,10 @@ bool load_weights(const Weights& weights, const WeightRules& rules, Model& model
   if (!stored.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, tensor] : stored) names.push_back(name);
-    refuse_weights(
-        weights,
-        fmt::format(
-            "contains the tensor '{}', which a {} does not have; give other weights or another {}",
-            printable(*std::min_element(names.begin(), names.end())), rules.name, rules.choice));
+    refuse_weights(weights, fmt::format("the file contains the tensor '{}', which a {} does not "
+                                        "have; give other weights or another {}",
+                                        printable(*std::min_element(names.begin(), names.end())),
+                                        rules.name, rules.choice));
   }
   if (const std::string note = unread_note(weights); !note.empty()) notes->push_back(note);
   if (rows == 0) {

@@ -161,8 +161,10 @@ fs::path best_checkpoint(const fs::path& folder, const Say& say) {
   }
   throw checkpoint_error(
       folder, ErrorCode::not_found,
-      best == 0 ? "no validation of the run has chosen a best checkpoint"
-                : fmt::format("the best checkpoint, from epoch {}, was not kept", best));
+      best == 0
+          ? "the run has no best checkpoint, because no validation of the run has chosen a "
+            "checkpoint"
+          : fmt::format("the run did not keep its best checkpoint, which is from epoch {}", best));
 }
 
 }  // namespace
@@ -192,7 +194,8 @@ ChosenCheckpoint choose_checkpoint(const fs::path& path, const Say& say) {
   }
   ChosenCheckpoint chosen = newest_whole_checkpoint(run->folder, say);
   if (!chosen.path.empty()) return chosen;
-  throw checkpoint_error(run->folder, ErrorCode::corrupt, "contains no undamaged checkpoint");
+  throw checkpoint_error(run->folder, ErrorCode::corrupt,
+                         "the work folder contains no undamaged checkpoint");
 }
 
 WorkDirLock::WorkDirLock(const fs::path& folder) : folder_(folder), is_new_(make_folder(folder)) {
@@ -225,7 +228,8 @@ WorkDir WorkDir::create(const fs::path& folder, bool may_have_metrics) {
   if (!list_checkpoints(folder).empty() ||
       (!may_have_metrics && fs::exists(folder / kMetricsName))) {
     throw error_at(folder, ErrorCode::invalid_argument,
-                   "the work folder has a run already; continue it with {}, or give an empty {}",
+                   "the work folder already contains a run; continue the run with {}, or give an "
+                   "empty folder with {}",
                    option_name("resume"), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
@@ -241,10 +245,10 @@ WorkDir WorkDir::reopen(const fs::path& folder, const fs::path& checkpoint) {
   }
   const std::vector<CheckpointFile> files = list_checkpoints(folder);
   if (!files.empty() && !fs::equivalent(files.back().path, checkpoint, ignored)) {
-    throw error_at(
-        folder, ErrorCode::invalid_argument,
-        "the work folder has a later checkpoint, {}; continue from that one, or give an empty {}",
-        files.back().path.filename().string(), option_name("work_dir"))
+    throw error_at(folder, ErrorCode::invalid_argument,
+                   "the work folder has a later checkpoint, {}; continue from that checkpoint, or "
+                   "give an empty folder with {}",
+                   files.back().path.filename().string(), option_name("work_dir"))
         .with_subject(ErrorSubject::destination);
   }
   remove_unfinished_checkpoints(folder);

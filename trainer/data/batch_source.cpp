@@ -223,7 +223,7 @@ void require_a_step(const TrainOptions& options, const Dataset& train) {
   }
   if (num_samples >= options.global_batch_size) return;
   throw dataset_error(train.path(), ErrorCode::invalid_argument,
-                      "{} has {} {}, but one step needs {}; give a smaller {}",
+                      "{0} has {1} {2}, but one training step needs {3} {2}; give a smaller {4}",
                       options.data.are_several() ? "an epoch" : "the split", num_samples,
                       options.data.are_several() ? "samples" : "records", options.global_batch_size,
                       option_name("batch_size"));

@@ -23,9 +23,8 @@ namespace ffkit {
 namespace {
 
 const DeviceField& find_field(const DeviceBatch& batch, std::string_view name) {
-  for (const DeviceField& field : batch.fields) {
-    if (field.name == name) return field;
-  }
+  const auto found = std::ranges::find(batch.fields, name, &DeviceField::name);
+  if (found != batch.fields.end()) return *found;
   std::vector<std::string> names;
   for (const DeviceField& field : batch.fields) names.push_back(field.name);
   throw error_of(ErrorCode::not_found, "the batch has no field '{}'; its fields are {}", name,
@@ -35,10 +34,7 @@ const DeviceField& find_field(const DeviceBatch& batch, std::string_view name) {
 }  // namespace
 
 bool DeviceBatch::has(std::string_view name) const {
-  for (const DeviceField& field : fields) {
-    if (field.name == name) return true;
-  }
-  return false;
+  return std::ranges::find(fields, name, &DeviceField::name) != fields.end();
 }
 
 const at::Tensor& DeviceBatch::field(std::string_view name) const {
@@ -49,7 +45,9 @@ const at::Tensor& DeviceBatch::row_offsets(std::string_view name) const {
   const DeviceField& field = find_field(*this, name);
   if (!field.row_offsets.defined()) {
     throw error_of(ErrorCode::not_found,
-                   "the field '{}' of the batch has no rows: all samples have one shape", name);
+                   "the batch has no row offsets for the field '{}', because all samples of this "
+                   "field have one shape",
+                   name);
   }
   return field.row_offsets;
 }
@@ -153,7 +151,7 @@ DevicePrefetcher::DevicePrefetcher(Loader& loader, c10::Device device)
     : impl_(std::make_unique<Impl>(loader, device)) {
   if (loader.options().memory.held_batches < kHeldBatches) {
     throw error_of(ErrorCode::invalid_argument,
-                   "held_batches is {}, but a device prefetcher needs at least {}",
+                   "held_batches is {}, but a device prefetcher needs at least {} held batches",
                    loader.options().memory.held_batches, kHeldBatches);
   }
   impl_->state = loader.state();

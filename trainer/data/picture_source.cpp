@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <exception>
 #include <system_error>
@@ -17,6 +16,7 @@
 
 #include "base/file/file.h"
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "data/warning.h"
 #include "launch/waiting.h"
 
@@ -32,9 +32,7 @@ constexpr std::array<std::string_view, 9> kNotRead = {".gif", ".tif", ".tiff", "
 
 template <size_t n>
 bool ends_with_one_of(const std::array<std::string_view, n>& endings, const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::find(endings, ending) != endings.end();
+  return std::ranges::find(endings, in_lower_case(path.extension().string())) != endings.end();
 }
 
 }  // namespace
@@ -101,10 +99,6 @@ PictureSource::PictureSource(fs::path folder, std::vector<std::string> names,
                           ? options.num_threads
                           : default_decoding_threads(core_share(place.local_world_size), device);
   for (int i = 0; i < threads; ++i) pipelines_.emplace_back(image_);
-}
-
-PictureSource::~PictureSource() {
-  if (ahead_.valid()) ahead_.wait();
 }
 
 int64_t PictureSource::num_batches() const {

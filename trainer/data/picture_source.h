@@ -40,7 +40,6 @@ class PictureSource final : public BatchSource {
   PictureSource(std::filesystem::path folder, std::vector<std::string> names,
                 const ImageOptions& image, const TrainOptions& options, const ProcessPlace& place,
                 c10::Device device);
-  ~PictureSource() override;
 
   int64_t num_batches() const override;
   void set_epoch(int64_t epoch) override;
@@ -64,9 +63,9 @@ class PictureSource final : public BatchSource {
   std::vector<ImagePipeline> pipelines_;  // of the threads
   int64_t next_ = 0;
   int64_t num_bad_ = 0;
-  std::future<DeviceBatch> ahead_;
   LoaderState state_;
   double wait_seconds_ = 0;
+  std::future<DeviceBatch> ahead_;  // last: it waits when it ends, before what it uses goes
 };
 
 }  // namespace ffkit

@@ -33,19 +33,15 @@ fs::path library_folder(const void* symbol) {
 
 namespace {
 
-// True once it is open; its symbols are for everybody, since libtorch looks its backends up among
-// them.
-bool open_library(const fs::path& path) {
-  return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
-}
-
 // libtorch_cuda.so lies beside libtorch_cpu.so. A machine without the driver is spared its 2 GB.
 bool open_torch_cuda() {
   if (count_gpus() == 0) return false;
   // The address of a function in another library may be that of this program's stub for it; an
   // object's is not.
   const void* in_torch = dlsym(RTLD_DEFAULT, "_ZN2at13globalContextEv");
-  return open_library(library_folder(in_torch) / "libtorch_cuda.so");
+  // Its symbols are for everybody, since libtorch looks its backends up among them.
+  const fs::path library = library_folder(in_torch) / "libtorch_cuda.so";
+  return dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr;
 }
 
 CudaModule* open_module() {

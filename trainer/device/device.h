@@ -67,11 +67,13 @@ auto with_torch_errors(Body body) {
     }
     const size_t no_kernel = message.find(" does not have a deterministic implementation");
     if (no_kernel != std::string::npos) {
-      throw Error(ErrorCode::unsupported,
-                  "deterministic is set, but on a GPU libtorch's " + message.substr(0, no_kernel) +
-                      " gives other bits in each run; train without deterministic, or on the CPU");
+      throw Error(
+          ErrorCode::unsupported,
+          "the option deterministic is on, but on a GPU, libtorch's " +
+              message.substr(0, no_kernel) +
+              " gives different bits in each run; train without deterministic, or on the CPU");
     }
-    throw Error(ErrorCode::invalid_argument, "libtorch refused: " + message);
+    throw Error(ErrorCode::invalid_argument, "libtorch refused the operation: " + message);
   }
 }
 

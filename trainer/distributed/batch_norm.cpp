@@ -138,9 +138,9 @@ at::Tensor BatchNormImpl::forward(const at::Tensor& x) {
   const bool is_alone = communicator_ == nullptr || communicator_->is_alone();
   if (is_training() && is_alone && x.numel() == x.size(1)) {
     throw Error(ErrorCode::invalid_argument,
-                "batch norm has only one value per channel, so there is no variance: the batch has "
-                "one picture, which the network reduces to 1 pixel; give a batch size of 2 or "
-                "more, or larger pictures");
+                "batch norm has only one value per channel and cannot compute a variance, because "
+                "the batch has one picture and the network reduces this picture to 1 pixel; give a "
+                "batch size of 2 or more, or larger pictures");
   }
   if (!is_training() || is_alone) {
     return torch::nn::BatchNorm2dImpl::forward(x);

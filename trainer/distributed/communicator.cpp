@@ -95,7 +95,7 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
   }
   if (place.backend == "nccl" && !device.is_cuda()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{} is for GPUs, but this process trains on the CPU; give gloo",
+                   "{} works only with GPUs, but this process trains on the CPU; give gloo",
                    option_set("dist_backend", "nccl"));
   }
   if (is_alone()) return;
@@ -198,7 +198,8 @@ void Communicator::Impl::all_reduce(at::Tensor& tensor) {
 void Communicator::rethrow(const char* doing, const std::exception& error) const {
   if (const auto* own = dynamic_cast<const Error*>(&error)) throw Error(*own);
   throw error_of(ErrorCode::io,
-                 "rank {} lost the other processes{} while it was {}: {}; see their last messages",
+                 "rank {} lost the connection to the other processes{} while it was {}: {}; read "
+                 "the last messages of these processes",
                  world_rank_, group_.empty() ? "" : fmt::format(" of its group '{}'", group_),
                  doing, first_line_of(error));
 }

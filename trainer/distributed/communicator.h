@@ -119,7 +119,7 @@ void on_rank_0(Communicator& communicator, Action action) {
     }
   }
   if (communicator.sum(std::vector<double>{0})[0] > 0) {
-    throw Error(ErrorCode::io, "rank 0 ended with an error; see its message");
+    throw Error(ErrorCode::io, "rank 0 ended with an error; read the error message of this rank");
   }
 }
 
@@ -140,8 +140,8 @@ void on_all_ranks(Communicator& communicator, Action action) {
   if (own) std::rethrow_exception(own);
   for (size_t rank = 0; rank < has_failed.size(); ++rank) {
     if (has_failed[rank] == 0) continue;
-    throw Error(ErrorCode::io,
-                "rank " + std::to_string(rank) + " ended with an error; see its message");
+    throw Error(ErrorCode::io, "rank " + std::to_string(rank) +
+                                   " ended with an error; read the error message of this rank");
   }
 }
 

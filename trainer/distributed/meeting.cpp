@@ -101,11 +101,11 @@ void wait_for_name(const ProcessPlace& place, const std::string& host, const Dea
                    WaitedFor& waited_for) {
   while (const std::optional<std::string> reason = why_unknown(host)) {
     const std::string named = named_host(place, host);
-    waited_for.set(fmt::format("{} to be known: {}", named, *reason));
+    waited_for.set(fmt::format("the address of {} to become known ({})", named, *reason));
     if (deadline.is_over()) {
       throw error_of(ErrorCode::io,
-                     "rank {} of {} could not meet the other processes within {:g} s: {} is not "
-                     "known here ({}); give an address that this machine knows",
+                     "rank {} of {} could not connect to the other processes within {:g} s: {} is "
+                     "not known on this machine ({}); give an address that this machine knows",
                      place.rank, place.world_size, place.timeout_seconds, named, *reason);
     }
     std::this_thread::sleep_for(
@@ -152,7 +152,7 @@ void require_store(const ProcessPlace& place, const fs::path& file) {
   };
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0)
-    refuse(ErrorCode::io, fmt::format("the file cannot be opened, {}", std::strerror(errno)));
+    refuse(ErrorCode::io, fmt::format("the file cannot be opened ({})", std::strerror(errno)));
   const File opened = File::adopt(fd, file);
   // What another process is writing at the moment is whole once it gives the lock back. A file
   // system without locks is libtorch's to refuse.
@@ -162,7 +162,8 @@ void require_store(const ProcessPlace& place, const fs::path& file) {
   opened.read_at(0, std::as_writable_bytes(std::span(text)));
   if (!is_store(text)) {
     refuse(ErrorCode::invalid_argument,
-           "the file has other contents, or an incomplete entry of a killed process");
+           "the file has other contents, or a killed process has left an incomplete entry in the "
+           "file");
   }
 }
 
@@ -172,14 +173,14 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
   const fs::path folder = file.parent_path();
   if (!fs::is_directory(folder, error)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the processes cannot meet at {}: the folder {} does not exist; make it on a "
-                   "file system that all processes see",
+                   "the processes cannot meet at {}: the folder {} does not exist; make this "
+                   "folder on a file system that all processes see",
                    place.meeting_point, folder.string());
   }
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the processes cannot meet at {}: it is not a regular file; give the name of a "
-                   "file that can be created",
+                   "the processes cannot meet at {}: the path is not a regular file; give the name "
+                   "of a file that can be created",
                    place.meeting_point);
   }
   waited_for.set(
@@ -360,11 +361,12 @@ void cannot_meet(const ProcessPlace& place, const std::string& reason) {
                    "or {}",
                    place.meeting_point, option_set("dist_init_method", "tcp://HOST:PORT"));
   }
-  throw error_of(ErrorCode::io,
-                 "rank {} of {} could not meet the other processes at {} within {:g} s: {}; check "
-                 "that all processes have the same address and number of processes, and that no "
-                 "firewall blocks the port",
-                 place.rank, place.world_size, place.meeting_point, place.timeout_seconds, reason);
+  throw error_of(
+      ErrorCode::io,
+      "rank {} of {} could not connect to the other processes at {} within {:g} s: {}; check "
+      "that all processes have the same address and number of processes, and that no "
+      "firewall blocks the port",
+      place.rank, place.world_size, place.meeting_point, place.timeout_seconds, reason);
 }
 
 }  // namespace ffkit

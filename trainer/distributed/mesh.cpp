@@ -20,10 +20,10 @@ Mesh::Mesh(Communicator& world, std::vector<MeshDimension> dimensions)
     sizes.push_back(fmt::format("{} {}", dimension.size, dimension.name));
     if (dimension.size < 1 ||
         std::ranges::count(dimensions_, dimension.name, &MeshDimension::name) > 1) {
-      throw error_of(ErrorCode::invalid_argument,
-                     "a mesh of {} is not possible: every dimension needs its own name and at "
-                     "least 1 process",
-                     fmt::join(sizes, " x "));
+      throw error_of(
+          ErrorCode::invalid_argument,
+          "a mesh of {} is not possible; give every dimension its own name and at least 1 process",
+          fmt::join(sizes, " x "));
     }
     product *= dimension.size;
   }
@@ -67,8 +67,8 @@ RunMesh::RunMesh(const TrainOptions& options, Communicator& world) : world_(worl
   }
   if (product < 1 || world.world_size() % product != 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "a network divided over {} needs a multiple of {} processes, but {} were "
-                   "started; start such a number of processes",
+                   "a network divided over {0} needs a multiple of {1} processes, but {2} were "
+                   "started; start a multiple of {1} processes",
                    fmt::join(sizes, " x "), product, world.world_size());
   }
   std::vector<MeshDimension> all = {{.name = "data", .size = world.world_size() / product}};

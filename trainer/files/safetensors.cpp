@@ -31,9 +31,11 @@ constexpr char kCrcKey[] = "crc32c";
 constexpr char kNoCrc[] = "00000000";
 constexpr int64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
-[[noreturn]] void throw_corrupt_safetensors(const fs::path& path, const std::string& message) {
-  throw error_at(path, ErrorCode::corrupt,
-                 message + "; the file is damaged or not a safetensors file");
+template <typename... T>
+[[noreturn]] void throw_corrupt_safetensors(const fs::path& path, fmt::format_string<T...> message,
+                                            T&&... values) {
+  throw error_at(path, ErrorCode::corrupt, "{}; the file is damaged, or is not a safetensors file",
+                 fmt::format(message, std::forward<T>(values)...));
 }
 
 std::span<const std::byte> bytes_of(const at::Tensor& t) {
@@ -59,8 +61,9 @@ std::string make_header(const fs::path& path, const SafeTensors& contents) {
   for (const auto& [name, tensor] : contents.tensors) {
     const auto* dtype = std::ranges::find(kFileTypes, tensor.scalar_type(), &FileType::type);
     if (dtype == kFileTypes.end() || dtype->safetensors.empty()) {
-      throw Error(ErrorCode::unsupported,
-                  "tensor '" + name + "' has a dtype that safetensors does not have");
+      throw Error(
+          ErrorCode::unsupported,
+          "the tensor '" + name + "' has a dtype that the safetensors format does not have");
     }
     header[name] = {{"dtype", dtype->safetensors},
                     {"shape", tensor.sizes().vec()},
@@ -78,7 +81,10 @@ Json read_header(const File& file, std::string& header_text) {
   const int64_t file_bytes = file.size();
   if (file_bytes == 0) refuse_foreign_weights(file);
   if (file_bytes < 8)
-    throw_corrupt_safetensors(file.path(), fmt::format("it has only {} bytes", file_bytes));
+    throw_corrupt_safetensors(
+        file.path(),
+        "the file has only {} bytes, but its first 8 bytes must be the length of its header",
+        file_bytes);
   file.read_at(0, length_bytes);
   const auto length = load_le<uint64_t>(length_bytes.data());
   std::array<std::byte, 1> first{std::byte{'{'}};
@@ -90,13 +96,14 @@ Json read_header(const File& file, std::string& header_text) {
   if (std::cmp_greater(length, std::min(file_bytes - 8, kMaxHeaderBytes))) {
     throw_corrupt_safetensors(
         file.path(),
-        fmt::format("its header should have {} bytes, but the file has {}", length, file_bytes));
+        "the header should have {} bytes, but only {} bytes follow its length in the file", length,
+        file_bytes - 8);
   }
   header_text.resize(length);
   file.read_at(8, std::as_writable_bytes(std::span(header_text)));
   Json header = Json::parse(header_text, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object())
-    throw_corrupt_safetensors(file.path(), "its header is not a JSON object");
+    throw_corrupt_safetensors(file.path(), "the header of the file is not a JSON object");
   return header;
 }
 
@@ -107,7 +114,7 @@ std::map<std::string, std::string> parse_metadata(const fs::path& path, const Js
   if (!it->is_object()) throw_corrupt_safetensors(path, "'__metadata__' is not a JSON object");
   for (const auto& [key, value] : it->items()) {
     if (!value.is_string())
-      throw_corrupt_safetensors(path, fmt::format("metadata '{}' is not text", key));
+      throw_corrupt_safetensors(path, "the value of '{}' in '__metadata__' is not text", key);
     metadata[key] = value.get<std::string>();
   }
   return metadata;
@@ -124,8 +131,8 @@ struct Entry {
 
 [[noreturn]] void throw_impossible_shape(const fs::path& path, const std::string& name,
                                          const std::vector<int64_t>& shape) {
-  throw_corrupt_safetensors(path, fmt::format("tensor '{}' has an impossible shape, [{}]",
-                                              printable(name), fmt::join(shape, ", ")));
+  throw_corrupt_safetensors(path, "tensor '{}' has an impossible shape, [{}]", printable(name),
+                            fmt::join(shape, ", "));
 }
 
 // Checks one tensor of the header against its own shape; `data_bytes` is the length of all numbers.
@@ -138,9 +145,8 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& jso
     entry.shape = json.at("shape").get<std::vector<int64_t>>();
     offsets = json.at("data_offsets").get<std::vector<int64_t>>();
   } catch (const Json::exception&) {
-    throw_corrupt_safetensors(
-        path,
-        fmt::format("tensor '{}' has no valid dtype, shape or data_offsets", printable(name)));
+    throw_corrupt_safetensors(path, "tensor '{}' has no valid dtype, shape or data_offsets",
+                              printable(name));
   }
   const auto* dtype =
       std::ranges::find(kFileTypes, std::string_view(entry.dtype_name), &FileType::safetensors);
@@ -153,8 +159,10 @@ Entry parse_entry(const fs::path& path, const std::string& name, const Json& jso
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > data_bytes ||
       (entry.dtype && offsets[1] - offsets[0] != num_bytes)) {
     throw_corrupt_safetensors(
-        path, fmt::format("tensor '{}' of {} bytes has the data_offsets {} in {} bytes",
-                          printable(name), num_bytes, fmt::join(offsets, " to "), data_bytes));
+        path,
+        "tensor '{}' has {} bytes, but its 'data_offsets' are {} and the file "
+        "has {} bytes of numbers",
+        printable(name), num_bytes, fmt::join(offsets, " to "), data_bytes);
   }
   entry.begin = offsets[0];
   entry.end = offsets[1];
@@ -174,14 +182,15 @@ std::vector<Entry> parse_entries(const fs::path& path, const Json& header, int64
   for (const Entry& entry : entries) {
     if (entry.begin != expected) {
       throw_corrupt_safetensors(
-          path, fmt::format("tensor '{}' starts at byte {} of the numbers, expected {}", entry.name,
-                            entry.begin, expected));
+          path, "tensor '{}' starts at byte {} of the numbers, but must start at byte {}",
+          entry.name, entry.begin, expected);
     }
     expected = entry.end;
   }
   if (expected != data_bytes) {
-    throw_corrupt_safetensors(
-        path, fmt::format("it has {} bytes of numbers, expected {}", data_bytes, expected));
+    throw_corrupt_safetensors(path,
+                              "the file has {} bytes of numbers, but its tensors need {} bytes",
+                              data_bytes, expected);
   }
   return entries;
 }
@@ -214,8 +223,7 @@ void check_crc(const fs::path& path, std::string header_text, const std::string&
   for (const NamedTensor& t : tensors) crc = crc32c(bytes_of(t.tensor), crc);
   const std::string computed = fmt::format("{:08x}", crc);
   if (computed != digits) {
-    throw_corrupt_safetensors(path,
-                              fmt::format("its CRC-32C is {}, expected {}", computed, digits));
+    throw_corrupt_safetensors(path, "its CRC-32C is {}, expected {}", computed, digits);
   }
 }
 

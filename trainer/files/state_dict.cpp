@@ -120,7 +120,7 @@ class Describer {
 
   void add(std::string name, Ref value, StateDict& out) const {
     if (out.tensors.size() + out.unread.size() >= kMostTensors)
-      refuse_tensors("contains too many tensors for a model");
+      refuse_tensors("the file contains too many tensors for a model");
     if (const StoredTensor* outside = find_outside(value)) {
       out.tensors.push_back(*outside);
       out.tensors.back().name = std::move(name);
@@ -283,31 +283,32 @@ const Candidate* preferred(const std::vector<Candidate>& all) {
 
 [[noreturn]] void refuse_call(const Pickle& pickle, std::string_view name, Ref value) {
   const std::string function = called_function(pickle, value);
-  refuse_tensors(fmt::format("'{}' would call {:.80}, but ffkit creates only tensors",
-                             printable(name),
-                             function.empty() ? "something without a name" : function));
+  refuse_tensors(
+      fmt::format("the value '{}' would call the function {:.80}, but ffkit creates only tensors",
+                  printable(name), function.empty() ? "something without a name" : function));
 }
 
 [[noreturn]] void refuse_without_tensors(const Pickle& pickle, const Describer& describer) {
   const Ref root = pickle.root();
-  if (describer.is_tensor(root)) refuse_tensors("contains one tensor, not a model");
+  if (describer.is_tensor(root)) refuse_tensors("the file contains one tensor, not a model");
   if (member(pickle, root, "param_groups"))
-    refuse_tensors("contains the state of an optimizer, not weights");
+    refuse_tensors("the file contains the state of an optimizer, not weights");
   if (pickle.kind(root) == Kind::dict) {
     for (const auto& [key, value] : pickle.entries(root, "the state dict")) {
       const auto name = key_text(pickle, key);
       if (!name && describer.is_tensor(value))
-        refuse_tensors("contains a dict whose keys are not names of tensors");
+        refuse_tensors("the file contains a dict with keys that are not names of tensors");
       if (name && is_call(pickle, value)) refuse_call(pickle, *name, value);
     }
-    refuse_tensors("contains no tensors with names");
+    refuse_tensors("the file contains no tensors with names");
   }
   if (is_call(pickle, root)) {
-    refuse_tensors(fmt::format(
-        "contains an object of {:.80}, not a dict of tensors; save model.state_dict() in Python",
-        called_function(pickle, root)));
+    refuse_tensors(
+        fmt::format("the file contains an object of {:.80}, not a dict of tensors; save "
+                    "model.state_dict() in Python",
+                    called_function(pickle, root)));
   }
-  refuse_tensors("contains no dict of tensors; save model.state_dict() in Python");
+  refuse_tensors("the file contains no dict of tensors; save model.state_dict() in Python");
 }
 
 // The candidate that is asked for, and what is left of the key.
@@ -328,12 +329,12 @@ std::pair<const Candidate*, std::string> choose(const std::vector<Candidate>& al
     }
   }
   if (chosen == nullptr && !key.empty()) {
-    refuse_tensors(fmt::format("has no set of tensors '{}' for {}; the known sets are {}",
+    refuse_tensors(fmt::format("the file has no set of tensors '{}' for {}; the sets are {}",
                                printable(key), option_name("weights_key"),
                                listed(paths_of(all, nullptr))));
   }
   if (chosen == nullptr) {
-    refuse_tensors(fmt::format("has several sets of tensors: {}; choose one with {}",
+    refuse_tensors(fmt::format("the file has several sets of tensors: {}; choose one set with {}",
                                listed(paths_of(all, nullptr)), option_name("weights_key")));
   }
   return {chosen, key};
@@ -347,7 +348,7 @@ class Module {
   // As Module.state_dict() does.
   void collect(Ref module, const std::string& prefix, int level) {
     if (level > kMostModuleLevels || ++num_modules_ > kMostModules)
-      refuse_tensors("contains too many nested modules");
+      refuse_tensors("the file contains too many nested modules");
     const std::optional<Ref> state = module_state(pickle_, module);
     if (!state) return;
     std::set<std::string, std::less<>> passing;
@@ -397,7 +398,7 @@ void collect_dict(const Pickle& pickle, const Describer& describer, Ref dict, St
   std::vector<std::string> left_out;
   for (const auto& [key, value] : pickle.entries(dict, "the state dict")) {
     const auto name = key_text(pickle, key);
-    if (!name) refuse_tensors("contains a dict whose keys are not names of tensors");
+    if (!name) refuse_tensors("the file contains a dict with keys that are not names of tensors");
     if (describer.is_tensor(value)) {
       describer.add(std::string(*name), value, out);
     } else if (last_part(*name) == "_extra_state") {

@@ -76,7 +76,7 @@ class ArchiveReader {
   [[noreturn]] void fail(const std::string& reason = {}) const {
     const char* own = archive_error_string(archive_.get());
     throw error_at(file_.path(), ErrorCode::corrupt,
-                   "cannot be read as a {}: {}; the file is damaged or cut off",
+                   "the file cannot be read as a {}: {}; it is damaged or cut off",
                    form_ == ArchiveForm::zip ? "zip" : "tar",
                    !reason.empty()  ? reason
                    : own != nullptr ? own
@@ -144,7 +144,7 @@ void check_place(const StoredTensor& t, const Storages& storages) {
              !__builtin_mul_overflow(end, t.type->num_bytes, &end);
   if (!is_right || (!is_empty && end > std::ssize(storage->second))) {
     throw_corrupt_tensors(
-        fmt::format("tensor '{}' reaches beyond the end of its numbers", printable(t.name)));
+        fmt::format("tensor '{}' needs more numbers than the file has for it", printable(t.name)));
   }
 }
 
@@ -204,19 +204,19 @@ PickleEntry read_pickle_entry(const File& file) {
       });
   if (contents.has_program) {
     refuse_tensors(
-        "is a TorchScript program; save its weights in Python: "
+        "the file is a TorchScript program; save the weights in Python: "
         "torch.save(torch.jit.load(OLD).state_dict(), NEW)");
   }
   if (!found && contents.has_arrays) {
     refuse_tensors(
-        "is an archive of NumPy arrays (.npz); save them in Python: torch.save({k: "
+        "the file is an archive of NumPy arrays (.npz); save the arrays in Python: torch.save({k: "
         "torch.from_numpy(v) for k, v in numpy.load(OLD).items()}, NEW)");
   }
   if (!found && contents.has_keras)
-    refuse_tensors("is a model of Keras; weights are read from .safetensors and .pth files");
+    refuse_tensors("the file is a model of Keras; give weights in a .safetensors or .pth file");
   if (!found && !contents.weights.empty())
-    refuse_tensors(fmt::format("is a zip with '{}' in it; unpack it", printable(contents.weights)));
-  if (!found) refuse_tensors("is a zip without data.pkl, so torch.save() did not write it");
+    refuse_tensors(fmt::format("the zip contains '{}'; unpack it", printable(contents.weights)));
+  if (!found) refuse_tensors("the zip has no data.pkl, so torch.save() did not write it");
   found->is_big_endian = std::memcmp(byte_order.data(), "big", byte_order.size()) == 0;
   return std::move(*found);
 }
@@ -303,7 +303,7 @@ class PickleStream {
   }
   void require(int64_t num_bytes) const {
     if (num_bytes < 0 || num_bytes > in_.size - at_)
-      throw_corrupt_tensors("it ends before the end of its numbers");
+      throw_corrupt_tensors("the file ends before the end of its numbers");
   }
 
  private:
@@ -320,10 +320,10 @@ void read_numbers(PickleStream& stream, const std::string& key, std::string_view
                   bool is_wanted, const StorageTarget& target, Storages& storages) {
   const TorchType* known = find_torch_storage(type);
   if (known == nullptr)
-    refuse_tensors(fmt::format("has numbers in a {:.60}, which ffkit does not support", type));
+    refuse_tensors(fmt::format("ffkit cannot read the numbers in a {:.60} of the file", type));
   int64_t num_bytes = 0;
   if (__builtin_mul_overflow(stream.read_number<int64_t>(), known->num_bytes, &num_bytes))
-    throw_corrupt_tensors("it ends before the end of its numbers");
+    throw_corrupt_tensors("the file ends before the end of its numbers");
   stream.require(num_bytes);
   if (!is_wanted || storages.contains(key)) return stream.skip(num_bytes);
   stream.read(storages[key] = target(key, num_bytes));
@@ -381,7 +381,7 @@ TarEntries read_tar_entries(const File& file) {
       });
   if (found.size() != 3) {
     refuse_tensors(fmt::format(
-        "is a tar archive{}; unpack it and give the weights in it",
+        "the file is a tar archive{}; unpack the archive and give the weights from it",
         first.empty() ? std::string()
                       : fmt::format(" that begins with the file '{}'", printable(first))));
   }
@@ -491,7 +491,7 @@ StateDict read_torch_file(const File& file, const std::string& key, const Storag
       case TorchForm::none:
         break;
     }
-    refuse_tensors("is not a file of torch.save()");
+    refuse_tensors("torch.save() did not write this file");
   } catch (const Error& e) {
     throw e.within({.path = file.path().string()});
   }

@@ -233,8 +233,8 @@ Rules mobilenet_v2_of_timm() {
 [[noreturn]] void refuse_library(const std::string& library, const std::string& model,
                                  const std::string& known) {
   throw error_of(ErrorCode::unsupported,
-                 "ffkit knows no model of {} that computes the same as torchvision's {}; it knows "
-                 "such models for {}",
+                 "ffkit does not know the names of {} for the tensors of torchvision's {}; ffkit "
+                 "knows these names for {}",
                  library, model, known);
 }
 

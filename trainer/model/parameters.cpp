@@ -73,7 +73,8 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
     if (pattern.empty()) continue;
     if (pattern == kBackbone && head.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "this network has no head, so backbone has no meaning; give names of parameters");
+                  "this network has no head, so the word 'backbone' has no meaning in freeze; give "
+                  "names of parameters");
     }
     bool is_there = false;
     for (const NamedTensor& p : parameters) {
@@ -83,14 +84,15 @@ void freeze_parameters(const std::string& patterns, const Model& model, const st
     }
     if (is_there) continue;
     throw error_of(ErrorCode::invalid_argument,
-                   "freeze is '{}', which matches no parameter; names of parameters are, for "
+                   "freeze is '{}', but no parameter has such a name; names of parameters are, for "
                    "example, {} and {}",
                    pattern, parameters.front().name, parameters.back().name);
   }
   if (std::ranges::any_of(parameters,
                           [](const NamedTensor& p) { return p.tensor.requires_grad(); }))
     return;
-  throw error_of(ErrorCode::invalid_argument, "freeze is '{}', which leaves no parameter to train",
+  throw error_of(ErrorCode::invalid_argument,
+                 "freeze is '{}', so no parameter is left to train; freeze fewer parameters",
                  patterns);
 }
 
@@ -119,7 +121,7 @@ std::map<std::string, double> lr_scales(const TuningRates& rates,
   }
   if (rates.lr_head > 0) {
     if (head.empty()) {
-      throw Error(ErrorCode::invalid_argument, "this network has no head; leave lr-head out");
+      throw Error(ErrorCode::invalid_argument, "this network has no head; leave out lr-head");
     }
     for (const std::string& name : parameters) {
       if (is_of_head(name, head)) scales[name] = rates.lr_head / rates.lr;
@@ -139,8 +141,8 @@ void zero_init_residual(const Model& model) {
   }
   if (last.empty()) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the model has no residual blocks for {}; leave this option out, or give an {} "
-                   "of the ResNet family",
+                   "{} needs a model with residual blocks; leave out this option, or give an {} of "
+                   "the ResNet family",
                    option_name("zero_init_residual"), option_name("arch"));
   }
   at::NoGradGuard no_grad;

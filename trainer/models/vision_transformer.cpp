@@ -131,9 +131,9 @@ class VisionTransformer : public Net {
   at::Tensor forward(const at::Tensor& images) override {
     if (images.size(2) != image_size_ || images.size(3) != image_size_) {
       throw error_of(ErrorCode::invalid_argument,
-                     "this vit_b_16 needs pictures of {} pixels, but got pictures of {}; leave "
-                     "progressive-size out, and set eval-size to image-size",
-                     image_size_, images.size(2));
+                     "this vit_b_16 needs pictures of {0} x {0} pixels, but it got pictures of {1} "
+                     "x {2} pixels; leave out progressive-size, and set eval-size to image-size",
+                     image_size_, images.size(3), images.size(2));
     }
     const at::Tensor patches = conv_proj_(images).flatten(2).transpose(1, 2);
     const at::Tensor x =
@@ -153,8 +153,8 @@ class VisionTransformer : public Net {
 std::unique_ptr<ImageModel> make_vit_b_16(const ModelShape& shape) {
   if (shape.image_size < kPatch || shape.image_size % kPatch != 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "vit_b_16 cuts pictures into squares of {0} pixels; image-size must be a "
-                   "multiple of {0}, but it is {1}",
+                   "vit_b_16 cuts pictures into squares of {0} x {0} pixels, but --image-size is "
+                   "{1}; it must be a multiple of {0}",
                    kPatch, shape.image_size);
   }
   return make_model_of(std::make_shared<VisionTransformer>(shape));

@@ -92,10 +92,10 @@ Gradients gradients_on_cpu(const DeformableAttentionShape& shape, const at::Tens
 struct CpuAttention : torch::autograd::Function<CpuAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& value,
                             const at::Tensor& locations, const at::Tensor& weights,
-                            const std::vector<int64_t>& sizes) {
+                            const std::vector<MapSize>& levels) {
     context->save_for_backward({value, locations, weights});
-    context->saved_data["sizes"] = sizes;
-    const DeformableAttentionShape shape = shape_of(value, levels_of(sizes), locations, weights);
+    context->saved_data["sides"] = sides_of(levels);
+    const DeformableAttentionShape shape = shape_of(value, levels, locations, weights);
     return value.scalar_type() == at::kDouble
                ? attend_on_cpu<double>(shape, value, locations, weights)
                : attend_on_cpu<float>(shape, value, locations, weights);
@@ -104,7 +104,7 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &value = saved[0], &locations = saved[1], &weights = saved[2];
-    const std::vector<MapSize> levels = levels_of(context->saved_data["sizes"].toIntVector());
+    const std::vector<MapSize> levels = levels_of(context->saved_data["sides"].toIntVector());
     const DeformableAttentionShape shape = shape_of(value, levels, locations, weights);
     const at::Tensor out = gradients[0].contiguous();
     const bool needs_value = context->needs_input_grad(0);
@@ -114,15 +114,21 @@ struct CpuAttention : torch::autograd::Function<CpuAttention> {
             : gradients_on_cpu<float>(shape, value, locations, weights, out, needs_value);
     return {g.value, g.locations, g.weights, at::Tensor()};
   }
-
-  static std::vector<MapSize> levels_of(const std::vector<int64_t>& sizes) {
-    std::vector<MapSize> levels;
-    for (size_t i = 0; i < sizes.size(); i += 2) levels.push_back({sizes[i], sizes[i + 1]});
-    return levels;
-  }
 };
 
 }  // namespace
+
+std::vector<int64_t> sides_of(const std::vector<MapSize>& levels) {
+  std::vector<int64_t> sides;
+  for (const MapSize& level : levels) sides.insert(sides.end(), {level.height, level.width});
+  return sides;
+}
+
+std::vector<MapSize> levels_of(const std::vector<int64_t>& sides) {
+  std::vector<MapSize> levels;
+  for (size_t i = 0; i < sides.size(); i += 2) levels.push_back({sides[i], sides[i + 1]});
+  return levels;
+}
 
 at::Tensor deformable_attention(const at::Tensor& value, const std::vector<MapSize>& levels,
                                 const at::Tensor& locations, const at::Tensor& weights) {
@@ -133,13 +139,9 @@ at::Tensor deformable_attention(const at::Tensor& value, const std::vector<MapSi
   if (!value.is_cpu()) {
     return deformable_attention_by_grid_sample(value, levels, locations, weights);
   }
-  std::vector<int64_t> sizes;
-  for (const MapSize& level : levels) {
-    sizes.insert(sizes.end(), {level.height, level.width});
-  }
   const auto wide = value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   return CpuAttention::apply(value.to(wide).contiguous(), locations.to(wide).contiguous(),
-                             weights.to(wide).contiguous(), sizes)
+                             weights.to(wide).contiguous(), levels)
       .to(value.scalar_type());
 }
 

@@ -23,6 +23,10 @@ struct MapSize {
   int64_t width = 0;
 };
 
+// Height and width of each map, and back: as autograd saves them.
+std::vector<int64_t> sides_of(const std::vector<MapSize>& levels);
+std::vector<MapSize> levels_of(const std::vector<int64_t>& sides);
+
 // value: [B, S, H, D] with S = the pixels of all maps, one map after the other, each in rows;
 // levels: L maps; locations: [B, Q, H, L, P, 2]; weights: [B, Q, H, L, P]. Returns [B, Q, H*D], in
 // the type of `value`. Gradients for all three. Computes in f64 for f64, else in f32, whatever

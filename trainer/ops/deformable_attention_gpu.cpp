@@ -116,9 +116,7 @@ struct GpuAttention : torch::autograd::Function<GpuAttention> {
                             const at::Tensor& locations, const at::Tensor& weights,
                             const std::vector<MapSize>& levels) {
     context->save_for_backward({value, locations, weights});
-    std::vector<int64_t> sides;
-    for (const MapSize& level : levels) sides.insert(sides.end(), {level.height, level.width});
-    context->saved_data["sides"] = sides;
+    context->saved_data["sides"] = sides_of(levels);
     at::Tensor out =
         at::empty({value.size(0), weights.size(1), value.size(2) * value.size(3)}, value.options());
     GpuAttentionCall call = call_of(value, levels, locations, weights);
@@ -130,9 +128,7 @@ struct GpuAttention : torch::autograd::Function<GpuAttention> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &value = saved[0], &locations = saved[1], &weights = saved[2];
-    const std::vector<int64_t> sides = context->saved_data["sides"].toIntVector();
-    std::vector<MapSize> levels;
-    for (size_t i = 0; i < sides.size(); i += 2) levels.push_back({sides[i], sides[i + 1]});
+    const std::vector<MapSize> levels = levels_of(context->saved_data["sides"].toIntVector());
     const at::Tensor out_gradient = gradients[0].to(value.scalar_type()).contiguous();
     const at::Tensor location_gradient = at::empty_like(locations);
     const at::Tensor weight_gradient = at::empty_like(weights);

@@ -133,27 +133,11 @@ void attend_back(const DeformableAttentionShape& s, const DeformableAttentionInp
   }
 }
 
-void attend_f32(const DeformableAttentionShape& shape, const DeformableAttentionInput<float>& input,
-                int64_t first, int64_t last, float* out) {
-  attend_all(shape, input, first, last, out);
-}
-void attend_f64(const DeformableAttentionShape& shape,
-                const DeformableAttentionInput<double>& input, int64_t first, int64_t last,
-                double* out) {
-  attend_all(shape, input, first, last, out);
-}
-void attend_back_f32(const DeformableAttentionShape& shape,
-                     const DeformableAttentionInput<float>& input,
-                     const DeformableAttentionGradients<float>& gradients, int64_t first,
-                     int64_t last) {
-  attend_back(shape, input, gradients, first, last);
-}
-void attend_back_f64(const DeformableAttentionShape& shape,
-                     const DeformableAttentionInput<double>& input,
-                     const DeformableAttentionGradients<double>& gradients, int64_t first,
-                     int64_t last) {
-  attend_back(shape, input, gradients, first, last);
-}
+// Names without a type, as HWY_EXPORT wants them.
+constexpr auto& attend_f32 = attend_all<float>;
+constexpr auto& attend_f64 = attend_all<double>;
+constexpr auto& attend_back_f32 = attend_back<float>;
+constexpr auto& attend_back_f64 = attend_back<double>;
 
 }  // namespace
 }  // namespace HWY_NAMESPACE

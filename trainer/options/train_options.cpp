@@ -40,8 +40,8 @@ DataFolder parse_folder(const std::string& word) {
   if (!weight) return {.path = word};
   if (!std::isfinite(*weight) || *weight <= 0) {
     throw error_of(ErrorCode::invalid_argument,
-                   "data {} has the weight {}, but a weight must be more than 0; give such a "
-                   "weight, or leave the data set out",
+                   "data {} has the weight {}, but a weight must be a finite number above 0; give "
+                   "such a weight, or leave out the data set",
                    word, *weight);
   }
   return {.path = word.substr(0, colon), .weight = weight};
@@ -89,9 +89,10 @@ std::vector<double> DataFolders::weights() const {
 const std::filesystem::path& DataFolders::only() const {
   static const std::filesystem::path kNone;
   if (are_several()) {
-    throw error_of(ErrorCode::invalid_argument,
-                   "this task trains on one data set, but {} were given ({}); give --data once",
-                   folders_.size(), string());
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "this task trains on one data set, but {} data sets were given ({}); give --data once",
+        folders_.size(), string());
   }
   return empty() ? kNone : folders_.front().path;
 }
@@ -113,7 +114,7 @@ const std::string& TrainOptions::task_name() const {
 
 void refuse_other_task_options() {
   throw Error(ErrorCode::invalid_argument,
-              "the options belong to another task; set the options of the task that is trained");
+              "the options belong to another task; set the options of the task that you train");
 }
 
 TrainOptions TrainOptions::resolved(int world_size) const {
@@ -232,8 +233,9 @@ TrainOptions options_from_json(const std::string& text, const std::string& path,
       json[std::string(name.name)] = json.at(name.old_name);
   }
   if (!json.is_object()) {
-    throw error_at(path, ErrorCode::corrupt,
-                   "its options are not a JSON object; the file was changed by hand");
+    throw error_at(
+        path, ErrorCode::corrupt,
+        "the options in the checkpoint are not a JSON object; the checkpoint was changed by hand");
   }
   TrainOptions options;
   if (json.contains("task") && json["task"].is_string())

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <set>
 #include <span>
 #include <utility>
@@ -16,7 +17,6 @@
 
 #include <ffkit/base/crc32c.h>
 
-#include "base/file/file.h"
 #include "base/json_text.h"
 #include "base/little_endian.h"
 #include "base/make_error.h"
@@ -85,21 +85,13 @@ uint32_t masked_crc(std::string_view bytes) {
 }  // namespace
 
 TensorboardWriter::TensorboardWriter(const fs::path& folder, int64_t first_step)
-    : file_(std::make_unique<File>(File::create(new_path(folder)))) {
+    : file_(File::create(new_path(folder))) {
   std::string version = begin_event(0);
   put_text(version, 3, "brain.Event:2");
   append(version);
   std::string start = begin_event(first_step);
   put_text(start, 7, "\x08\x01");  // status = START
   append(start);
-}
-
-TensorboardWriter::~TensorboardWriter() = default;
-TensorboardWriter::TensorboardWriter(TensorboardWriter&&) noexcept = default;
-TensorboardWriter& TensorboardWriter::operator=(TensorboardWriter&&) noexcept = default;
-
-const fs::path& TensorboardWriter::path() const {
-  return file_->path();
 }
 
 void TensorboardWriter::write(int64_t step, const std::vector<Scalar>& scalars) {
@@ -122,7 +114,7 @@ void TensorboardWriter::append(const std::string& event) {
   put_fixed(record, masked_crc(record));
   record += event;
   put_fixed(record, masked_crc(event));
-  file_->write(std::as_bytes(std::span(record)));
+  file_.write(std::as_bytes(std::span(record)));
 }
 
 namespace {

@@ -15,12 +15,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ffkit/trainer/eval_result.h>
+
+#include "base/file/file.h"
 
 namespace ffkit {
 
@@ -41,8 +42,6 @@ namespace ffkit {
 // Every event reaches the kernel before the call returns, so that a killed process loses none. Not
 // thread-safe.
 
-class File;
-
 struct Scalar {
   std::string_view tag;  // "train/loss"
   double value = 0;      // stored as f32
@@ -53,18 +52,15 @@ class TensorboardWriter {
   // Makes a new file events.out.tfevents.<time>.<host>.<process>.<n> in `folder`, which must exist.
   // `first_step` is the first step that may be written. Throws Error(io).
   TensorboardWriter(const std::filesystem::path& folder, int64_t first_step);
-  ~TensorboardWriter();
-  TensorboardWriter(TensorboardWriter&&) noexcept;
-  TensorboardWriter& operator=(TensorboardWriter&&) noexcept;
 
   // Writes one event with all `scalars`. Throws Error(io).
   void write(int64_t step, const std::vector<Scalar>& scalars);
-  const std::filesystem::path& path() const;
+  const std::filesystem::path& path() const { return file_.path(); }
 
  private:
   void append(const std::string& event);
 
-  std::unique_ptr<File> file_;
+  File file_;
 };
 
 inline constexpr char kMetricsName[] = "metrics.jsonl";

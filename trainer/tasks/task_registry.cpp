@@ -13,10 +13,7 @@
 namespace ffkit {
 
 bool EvalResult::has_value(std::string_view name) const {
-  for (const auto& [own, value] : metrics) {
-    if (own == name) return true;
-  }
-  return false;
+  return std::ranges::any_of(metrics, [&](const auto& metric) { return metric.first == name; });
 }
 
 double EvalResult::value(std::string_view name) const {
@@ -25,7 +22,7 @@ double EvalResult::value(std::string_view name) const {
     if (own == name) return value;
     names.push_back(own);
   }
-  throw error_of(ErrorCode::not_found, "unknown metric '{}'; expected one of {}", name,
+  throw error_of(ErrorCode::not_found, "there is no metric '{}'; the metrics are {}", name,
                  fmt::join(names, ", "));
 }
 
@@ -52,23 +49,20 @@ std::string metrics_text(const std::vector<MetricInfo>& metrics, const EvalResul
 }
 
 const MetricInfo& TaskEntry::best_metric() const {
-  return *std::find_if(metrics.begin(), metrics.end(),
-                       [&](const MetricInfo& metric) { return metric.name == best; });
+  return *std::ranges::find(metrics, best, &MetricInfo::name);
 }
 
 void TaskRegistry::add(TaskEntry entry) {
   for (const auto& other : entries_) {
     if (other->name != entry.name) continue;
-    throw error_of(ErrorCode::invalid_argument, "a task '{}' exists already; give another name",
-                   entry.name);
-  }
-  const bool has_best =
-      std::any_of(entry.metrics.begin(), entry.metrics.end(),
-                  [&](const MetricInfo& metric) { return metric.name == entry.best; });
-  if (!has_best) {
     throw error_of(ErrorCode::invalid_argument,
-                   "the best metric of the task '{}', '{}', is not one of its metrics", entry.name,
-                   entry.best);
+                   "a task with the name '{}' exists already; give another name", entry.name);
+  }
+  if (std::ranges::find(entry.metrics, entry.best, &MetricInfo::name) == entry.metrics.end()) {
+    throw error_of(
+        ErrorCode::invalid_argument,
+        "the task '{}' has the best metric '{}', but the task has no metric with this name",
+        entry.name, entry.best);
   }
   entries_.push_back(std::make_unique<const TaskEntry>(std::move(entry)));
 }
@@ -96,15 +90,16 @@ const TaskEntry& TaskRegistry::find_for(const Schema& schema, const std::string&
   }
   if (fitting.size() == 1) return *found;
   if (fitting.empty()) {
-    const Error error = error_at(path, ErrorCode::invalid_argument,
-                                 "no task trains on such data ({})", fmt::join(reasons, "; "));
+    const Error error =
+        error_at(path, ErrorCode::invalid_argument, "no task can train on this data set ({})",
+                 fmt::join(reasons, "; "));
     const std::vector<std::string> left_out = left_out_names("task");
     if (left_out.empty()) throw error;
     throw LeftOutError(fmt::format("{}; the tasks {} are left out of this build", error.what(),
                                    fmt::join(left_out, ", ")));
   }
   throw error_at(path, ErrorCode::invalid_argument,
-                 "the tasks {} all train on such data; choose one with {}",
+                 "the tasks {} can all train on this data set; choose one task with {}",
                  fmt::join(fitting, ", "), option_name("task"));
 }
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._dataset import Dataset
-from .._samples import DTYPES, Field
+from .._samples import DTYPES, Field, size_of
 
 MakeTensors: TypeAlias = Callable[[Sequence[Any]], Any]
 """From arrays of one dtype, None for null, to a column."""
@@ -36,14 +36,8 @@ def parts_of(dataset: Dataset, count: int) -> list[ReadPart]:
 def _bytes_of(dataset: Dataset, begin: int, end: int) -> int:
     """By some records of the part."""
     some = sorted({begin + (end - begin) * i // 8 for i in range(8)})
-    sizes = [sum(_size(value) for value in dataset[i].values()) for i in some]
+    sizes = [sum(size_of(value) for value in dataset[i].values()) for i in some]
     return sum(sizes) * (end - begin) // len(some)
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, (list, tuple)):
-        return sum(_size(item) for item in value)
-    return int(getattr(value, "nbytes", 8)) if not isinstance(value, (bytes, str)) else len(value)
 
 
 def tables_of(

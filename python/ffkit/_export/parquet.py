@@ -7,18 +7,20 @@ import fcntl
 import os
 import pathlib
 import shutil
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .._convert_options import Progress, ProgressBar, num_bytes
 from .._errors import Error, InvalidArgumentError, add_note, make_error
-from .._samples import Field
+from .._samples import Field, size_of
 from .arrow import Column, metadata_of, require_label, require_pyarrow
+
+if TYPE_CHECKING:
+    from .._dataset import Dataset
 
 _GROUP_BYTES = 32 << 20
 
@@ -34,24 +36,8 @@ class ParquetSummary:
     """What is not as it was, a sentence each. They are warnings too."""
 
 
-class Records(Protocol):
-    """The part of a Dataset to write."""
-
-    @property
-    def split(self) -> str: ...
-    @property
-    def schema(self) -> dict[str, Field]: ...
-    @property
-    def classes(self) -> list[str]: ...
-    @property
-    def class_names(self) -> list[str]: ...
-    def field(self, index: int, name: str) -> Any: ...
-    def __getitem__(self, index: int) -> Any: ...
-    def __len__(self) -> int: ...
-
-
 def write_parquet(
-    dataset: Records,
+    dataset: Dataset,
     folder: str | os.PathLike[str],
     *,
     name: str | None,
@@ -91,7 +77,7 @@ def write_parquet(
     return ParquetSummary(tuple(str(file) for file in files), len(dataset), sum(file.stat().st_size for file in files), tuple(writer.notes))
 
 
-def _schema(dataset: Records, fields: Sequence[str]) -> dict[str, Field]:
+def _schema(dataset: Dataset, fields: Sequence[str]) -> dict[str, Field]:
     """Of the chosen fields."""
     schema = dataset.schema
     for name in fields:
@@ -153,7 +139,7 @@ def _is_locked(lock: int, folder: pathlib.Path) -> bool:
 def _require_free(out: pathlib.Path, stem: str) -> None:
     there = sorted(out.glob(f"{stem}-[0-9]*-of-[0-9]*.parquet"))
     if there:
-        raise InvalidArgumentError(f"{there[0]}: exists already, and nothing is overwritten; give another folder, or another name")
+        raise InvalidArgumentError(f"{there[0]}: the file exists already, and nothing is overwritten; give another folder, or another name")
 
 
 def _different(names: list[str]) -> list[str]:
@@ -187,7 +173,7 @@ class _Files:
 
     def __init__(
         self,
-        dataset: Records,
+        dataset: Dataset,
         schema: dict[str, Field],
         folder: pathlib.Path,
         file_bytes: int,
@@ -251,7 +237,6 @@ class _Files:
         texts = [column.name for column in self._columns if self._schema[column.name].type in ("scalar", "string")]
         writer: Any = None
         number = 0
-        told = time.monotonic()
         done = bytes_done = 0
         try:
             for rows in self._groups():
@@ -265,9 +250,7 @@ class _Files:
                 writer.write_table(table, row_group_size=len(rows))
                 done += len(rows)
                 bytes_done += table.nbytes
-                if bar.callback is not None and (done == len(self._dataset) or time.monotonic() - told > 0.1):
-                    told = time.monotonic()
-                    bar.callback(split, len(self._dataset), done, 0, 0, bytes_done)
+                bar.tell(split, len(self._dataset), done, bytes_done)
             if writer is None:
                 writer = pa.parquet.ParquetWriter(self._path(number), schema, compression=self._compression)
         finally:
@@ -289,7 +272,7 @@ class _Files:
             for begin in range(0, len(self._dataset), step):
                 for row in pool.map(self._read, range(begin, min(begin + step, len(self._dataset)))):
                     rows.append(row)
-                    size += sum(_size(row[name]) for name in self._schema)
+                    size += sum(size_of(row[name]) for name in self._schema)
                     if len(rows) >= self._group_rows or size >= _GROUP_BYTES:
                         yield rows
                         rows, size = [], 0
@@ -310,11 +293,3 @@ class _Files:
         is_named = column.name == self._named
         paths = [(row["id"] or "").rpartition("/")[2] or None if is_named else None for row in rows]
         return column.array([row[column.name] for row in rows], paths)
-
-
-def _size(value: Any) -> int:
-    if isinstance(value, (bytes, str)):
-        return len(value)
-    if isinstance(value, list):
-        return sum(_size(one) for one in value)
-    return int(getattr(value, "nbytes", 8))

@@ -26,12 +26,8 @@ _CLASSES_SHOWN = 3
 _MOST_VALUES = 16
 
 
-def with_commas(number: int) -> str:
-    return f"{number:,}"
-
-
 def counted(number: int, word: str) -> str:
-    return f"{with_commas(number)} {word}{'' if number == 1 else 's'}"
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def human_bytes(number: int) -> str:
@@ -106,7 +102,7 @@ def _open_splits(data: str, split: str) -> list[Dataset]:
 def _print_facts(title: str, facts: dict[str, str]) -> None:
     for key, value in facts.items():
         num_bytes = len(value.encode("utf-8", "surrogateescape"))
-        text = escaped(value) if num_bytes <= _FACT_BYTES else f"{escaped(value[:_FACT_BYTES])}... ({with_commas(num_bytes)} bytes)"
+        text = escaped(value) if num_bytes <= _FACT_BYTES else f"{escaped(value[:_FACT_BYTES])}... ({num_bytes:,} bytes)"
         print(f"  {title:<12} {escaped(key)} = {text}")
         title = ""
 
@@ -121,7 +117,7 @@ def _print_info(dataset: Dataset) -> None:
     opened, manifest = dataset._open, dataset._open.manifest
     print(dataset.path)
     print(f"  split        {manifest.split}")
-    print(f"  records      {with_commas(len(dataset))} in {counted(len(opened.files), 'shard')}, {human_bytes(manifest.file_bytes)}")
+    print(f"  records      {len(dataset):,} in {counted(len(opened.files), 'shard')}, {human_bytes(manifest.file_bytes)}")
     raw, stored = (sum(getattr(shard, key) for shard in manifest.shards) for key in ("raw_bytes", "record_bytes"))
     ratio = f"ratio {raw / max(1, stored):.2f}: {human_bytes(raw)} of records stored as {human_bytes(stored)}"
     print(f"  compression  {'none (ratio 1.00)' if raw == stored else ratio}")
@@ -133,7 +129,7 @@ def _print_info(dataset: Dataset) -> None:
         print(f"  {'fields' if i == 0 else '':<12} {describe(escaped(name), field)}")
     shown = "; ".join(_class_text(manifest, i) for i in range(min(_CLASSES_SHOWN, len(manifest.classes))))
     more = "; ..." if len(manifest.classes) > _CLASSES_SHOWN else ""
-    print(f"  classes      {f'{with_commas(len(manifest.classes))}: {shown}{more}' if shown else 'none'}")
+    print(f"  classes      {f'{len(manifest.classes):,}: {shown}{more}' if shown else 'none'}")
     _print_facts("source", manifest.source)
     _print_facts("options", manifest.options)
     if manifest.created_by:
@@ -218,7 +214,7 @@ def cat(options: argparse.Namespace) -> int:
         raise InvalidArgumentError("the data set has several splits; choose one with --split", options.data)
     dataset, index = found[0], options.record
     if not 0 <= index < len(dataset):
-        raise InvalidArgumentError(f"there is no record {index}; the split has {len(dataset)}", dataset.path)
+        raise InvalidArgumentError(f"there is no record {index}; the split has {len(dataset)} records, and the first is record 0", dataset.path)
     if options.field is not None:
         _write(options.output, _field_content(dataset, index, options.field))
         return 0
@@ -242,7 +238,7 @@ def verify(options: argparse.Namespace) -> int:
         num_records = sum(problem.record is not None for problem in check.problems)
         others = len(check.problems) - num_records
         rest = f", and {counted(others, 'problem')} outside of the records" if others else ""
-        print(f"{check.path}: DAMAGED: {with_commas(num_records)} of {with_commas(check.num_records)} records{rest}")
+        print(f"{check.path}: DAMAGED: {num_records:,} of {check.num_records:,} records{rest}")
     return 0 if is_whole else 1
 
 
@@ -254,26 +250,26 @@ def _number(text: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="ffkit-reader", description="Looks into ffkit data sets, as ffinspect does where ffkit runs.")
+    top = argparse.ArgumentParser(prog="ffkit-reader", description="Shows ffkit data sets, like ffinspect, on machines without ffkit.")
     top.add_argument("--version", action="version", version=f"ffkit-reader {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for run, words in (
-        (info, "Counts, record sizes, schema, classes, source and options of every split"),
-        (ls, "One tab-separated line for each record; images, bytes and tensors show their size"),
-        (cat, "All fields of one record, or the content of one field"),
-        (verify, "Reads everything, checks every checksum, lists all damage; exit status 1 when anything is damaged"),
+        (info, "Prints counts, record sizes, schema, classes, source and options of every split"),
+        (ls, "Prints one tab-separated line for each record. Images, bytes and tensors are shown by their size"),
+        (cat, "Prints all fields of one record, or the content of one field"),
+        (verify, "Reads all files, checks every checksum, and lists all damage. The exit status is 1 if anything is damaged"),
     ):
         command = commands.add_parser(run.__name__, help=words, description=words)
         command.set_defaults(run=run)
         command.add_argument("data", metavar="DATA", help="Data set folder, or the folder of one of its splits")
-        command.add_argument("--split", metavar="NAME", default="", help="Only this split")
+        command.add_argument("--split", metavar="NAME", default="", help="Uses only this split")
         if run is ls:
             command.add_argument("--first", metavar="INT", type=_number, default=0, help="Number of the first record to list")
-            command.add_argument("--limit", metavar="INT", type=_number, help="List at most this many records of each split")
+            command.add_argument("--limit", metavar="INT", type=_number, help="Lists at most this number of records of each split")
         if run is cat:
             command.add_argument("record", metavar="RECORD", type=_number, help="Number of the record in its split, from 0")
-            command.add_argument("--field", metavar="NAME", help="Only this field: pictures as files, bytes and numbers as they are stored")
-            command.add_argument("-o", "--output", metavar="FILE", help="Write to this file instead of standard output")
+            command.add_argument("--field", metavar="NAME", help="Prints only this field. Pictures are printed as files, and bytes and numbers as they are stored")
+            command.add_argument("-o", "--output", metavar="FILE", help="Writes to this file instead of standard output")
     return top
 
 

@@ -147,7 +147,7 @@ class Dataset(Sequence[dict[str, Any]]):
         for value in values:
             number = operator.index(value)
             if not -size <= number < size:
-                raise InvalidArgumentError(f"there is no record {number}; the {'subset' if self.is_subset else 'split'} has {size}", self.path)
+                raise InvalidArgumentError(f"there is no record {number}; the {'subset' if self.is_subset else 'split'} has {size} records, and the first is record 0", self.path)
             chosen.append(self.index_in_split(number))
         made = self.whole_split()
         made._chosen = chosen

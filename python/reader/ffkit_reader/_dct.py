@@ -207,7 +207,7 @@ def jpeg_of(code: bytes) -> bytes:
     at = 28 + 19 * count
     widths = [[[code[28 + 19 * c + 2 * t + k // 2] >> 4 * (k % 2) & 15 for k in range(4)] for t in range(8)] for c in range(count)]
     common = [code[28 + 19 * c + 16:28 + 19 * (c + 1)] for c in range(count)]
-    check(all(1 <= width <= 8 for of_component in widths for tile in of_component for width in tile), "a width is not 1 to 8")
+    check(all(1 <= width <= 8 for of_component in widths for tile in of_component for width in tile), "a code width is not between 1 and 8")
     head_data, tail = code[at:at + head_bytes], code[at + head_bytes:at + head_bytes + tail_bytes]
     head = Head(head_data)
     check(len(head.blocks) == count and head.num_rows == num_rows, "the head belongs to another picture")

@@ -74,11 +74,11 @@ def shard_difference(shard: Any, expected: Listed, schema: Schema) -> str:
     found = (shard.num_records, shard.file_bytes, shard.checksum)
     if found != (expected.num_records, expected.file_bytes, expected.checksum):
         return (
-            f"is not the shard that the manifest lists: it has {found[0]} records, {found[1]} bytes and checksum {found[2]:08x}, "
-            f"expected {expected.num_records}, {expected.file_bytes} and {expected.checksum:08x}"
+            f"the shard differs from the manifest: it has {found[0]} records, {found[1]} bytes and the checksum {found[2]:08x}, but the manifest says "
+            f"{expected.num_records} records, {expected.file_bytes} bytes and the checksum {expected.checksum:08x}"
         )
     other = difference(shard.schema, schema)
-    return f"has another schema than the manifest: {other}" if other else ""
+    return f"the shard has another schema than the manifest: {other}" if other else ""
 
 
 def _leads_out(name: str) -> bool:
@@ -102,12 +102,12 @@ def _shard_of(item: Any) -> Listed:
     if not isinstance(item, Mapping) or not isinstance(item.get("file"), str):
         raise CorruptError("an entry of 'shards' names no file")
     if _leads_out(item["file"]):
-        raise CorruptError(f"'{item['file']}' is not a shard's file name")
+        raise CorruptError(f"'{item['file']}' cannot be the file name of a shard")
     counts = []
     for key, limit in (("num_records", 1 << 63), ("file_bytes", 1 << 63), ("record_bytes", 1 << 63), ("raw_bytes", 1 << 63), ("catalog_crc32c", 1 << 32)):
         value = item.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:
-            raise CorruptError(f"{key} of '{item['file']}' is {value!r}, not a whole number from 0 to {limit - 1}")
+            raise CorruptError(f"'{key}' of the shard '{item['file']}' is {value!r}, but must be a whole number from 0 to {limit - 1}")
         counts.append(value)
     return Listed(item["file"], *counts)
 
@@ -118,18 +118,18 @@ def _manifest_of(text: bytes) -> Manifest:
     except (ValueError, RecursionError) as error:
         raise CorruptError(f"the manifest cannot be read ({error})") from None
     if not isinstance(whole, Mapping) or whole.get("format") != "ffkit-dataset":
-        raise CorruptError("is not the manifest of an ffkit data set")
+        raise CorruptError("the file is not the manifest of an ffkit data set")
     version = whole.get("version")
     if not isinstance(version, int) or version < 1:
-        raise CorruptError(f"version is {version!r}")
+        raise CorruptError(f"'version' is {version!r}, but must be a whole number")
     if version > 2:
-        raise UnsupportedError(f"the data set has format version {version}, newer than the 2 that this package knows; use a newer ffkit-reader")
+        raise UnsupportedError(f"the data set has format version {version}, but this package knows only versions up to 2; use a newer ffkit-reader")
     missing = [key for key in ("split", "schema", "classes", "class_names", "source", "options", "shards", "num_records") if key not in whole]
     if missing:
         raise CorruptError(f"the manifest has no '{missing[0]}'")
     split = whole["split"]
     if not isinstance(split, str) or split in (".", "..") or "/" in split or "\0" in split:
-        raise CorruptError(f"the name of the split is {split!r}, which leads out of the data set")
+        raise CorruptError(f"the split has the name {split!r}, but this name would lead out of the data set")
     ids = whole.get("class_ids", [])
     if not isinstance(ids, list) or not all(isinstance(item, (int, str)) and not isinstance(item, bool) for item in ids):
         raise CorruptError("'class_ids' is not a list of whole numbers and texts")
@@ -150,10 +150,10 @@ def _manifest_of(text: bytes) -> Manifest:
     if len(names) != len(manifest.shards):
         raise CorruptError("a shard is listed twice")
     if whole["num_records"] != manifest.num_records:
-        raise CorruptError("num_records is not the sum over the shards")
+        raise CorruptError("'num_records' is not the sum of the records of all shards")
     for what, values in (("names", manifest.class_names), ("ids", manifest.class_ids)):
         if values and len(values) != len(manifest.classes):
-            raise CorruptError(f"has {len(values)} class {what} for {len(manifest.classes)} classes")
+            raise CorruptError(f"the manifest has {len(values)} class {what} for {len(manifest.classes)} classes")
     return manifest
 
 

@@ -26,14 +26,14 @@ _AGAIN = "; copy or convert the data set again"
 def open_file(path: str, max_record_bytes: int) -> _v1.AnyShard:
     """A shard or a file of FFRecord v1."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise InvalidArgumentError("is not a regular file", path)
+        raise InvalidArgumentError("the path is not a regular file", path)
     return _v1.V1File(path, max_record_bytes) if _v1.looks_like_v1(path) else Shard(path, max_record_bytes)
 
 
 def open_listed(path: str, expected: Listed, manifest: Manifest, max_record_bytes: int) -> _v1.AnyShard:
     """A shard of a manifest, compared with that."""
     if not os.path.exists(path):
-        raise NotFoundError(f"the manifest lists this shard, but it is not there{_AGAIN}", path)
+        raise NotFoundError(f"the manifest lists this shard, but the file does not exist{_AGAIN}", path)
     shard = open_file(path, max_record_bytes)
     other = shard_difference(shard, expected, manifest.schema)
     if other:
@@ -74,10 +74,10 @@ def _refuse_if_marked(folder: str) -> None:
     kind, command = ((re.findall(rf"^{key} (.*)$", text, re.M) or [""])[0] for key in ("kind", "command"))
     if kind == "split":
         raise InvalidArgumentError(
-            f"the program that writes this split has not finished ({_MARKER} is there); wait for it, or run it again if it was stopped", folder
+            f"the program that writes this split has not finished (it has the file {_MARKER}); wait for it, or run it again if it was stopped", folder
         )  # fmt: skip
     remedy = f"finish it with: {command}" if command else "run the same ffconvert command again with --resume"
-    raise InvalidArgumentError(f"the conversion that made this folder has not finished ({_MARKER} is there); {remedy}", folder)
+    raise InvalidArgumentError(f"the conversion that writes this folder has not finished (it has the file {_MARKER}); {remedy}", folder)
 
 
 def refuse_unfinished(path: str) -> None:
@@ -220,7 +220,7 @@ def open_files(files: list[str], max_record_bytes: int) -> OpenSplit:
 def _not_found(path: str, split: str) -> NotFoundError:
     found = splits(path)
     if not found:
-        return NotFoundError("is not a data set: there is no manifest.json in it or in its folders, and no FFRecord v1 file", path)
+        return NotFoundError("this is not a data set: the folder and the folders in it have no manifest.json, and there is no FFRecord v1 file", path)
     wish = f"there is no split '{split}'" if split else "name the split that you mean"
     return NotFoundError(f"{wish}; the splits are {', '.join(found)}", path)
 
@@ -233,7 +233,7 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
         raise NotFoundError("there is no such folder or file; give the folder that ffconvert wrote", path)
     if not os.path.isdir(path):
         if split:
-            raise NotFoundError(f"is one file and has no split '{split}'; give its folder, or no split", path)
+            raise NotFoundError(f"this is one file, so it has no split '{split}'; give the folder of the file, or leave out the split", path)
         return open_files([path], max_record_bytes)
     folder = os.path.join(path, split) if split else path
     refuse_unfinished(path)
@@ -253,6 +253,6 @@ def open_split(path: str, split: str, max_record_bytes: int) -> OpenSplit:
         if own == split:
             return _open_split(path, max_record_bytes)
         raise NotFoundError(
-            f"is the folder of the split '{own}', not of a data set, so it has no split '{split}'; give the folder of the data set, usually the one above", path
+            f"this folder is the split '{own}', not a data set, so it has no split '{split}'; give the folder of the data set, usually the parent folder", path
         )  # fmt: skip
     raise _not_found(path, split)

@@ -88,7 +88,7 @@ def difference(found: Schema, expected: Schema) -> str:
         a = describe(*mine[i]) if i < len(mine) else "missing"
         b = describe(*theirs[i]) if i < len(theirs) else "missing"
         if a != b:
-            return f"field {i} is '{a}' in one and '{b}' in the other"
+            return f"field {i} is '{a}' in one schema and '{b}' in the other schema"
     return ""
 
 
@@ -103,5 +103,5 @@ def column_of(schema: Schema, name: str, path: str) -> Field:
     """The same of a field that is kept as a column."""
     field = field_of(schema, name)
     if not field.column:
-        raise FieldNotFoundError(f"field '{name}' is not kept as a column", path)
+        raise FieldNotFoundError(f"field '{name}' is not a column, because its values are not in the index", path)
     return field

@@ -81,7 +81,7 @@ class Shard:
         self._unpackers: dict[int, _zstd.Unpack] = {}
         self.file_bytes = size_of(path)
         if self.file_bytes < _HEADER + _TRAILER:
-            raise self._corrupt(f"has {self.file_bytes} bytes, too few for a shard")
+            raise self._corrupt(f"the file has {self.file_bytes} bytes, too few for a shard")
         self._read_header()
         catalog = self._read_trailer()
         try:
@@ -104,24 +104,23 @@ class Shard:
     def _corrupt(self, reason: str, record: Optional[int] = None) -> CorruptError:
         return CorruptError(reason + _AGAIN, self.path, record)
 
-    def _check_crc(self, data: bytes, expected: int, what: str) -> None:
-        crc = crc32c(data)
+    def _check_crc(self, crc: int, expected: int, what: str, record: Optional[int] = None) -> None:
         if crc != expected:
-            raise self._corrupt(f"{what} is damaged: CRC-32C is {crc:08x}, expected {expected:08x}")
+            raise self._corrupt(f"{what} is damaged: its CRC-32C is {crc:08x}, but must be {expected:08x}", record)
 
     def _check_major(self, version: int) -> None:
         if version > 2:
-            raise UnsupportedError(f"the shard has format version {version}, newer than the 2 that this package knows; use a newer ffkit-reader", self.path)
+            raise UnsupportedError(f"the shard has format version {version}, but this package knows only versions up to 2; use a newer ffkit-reader", self.path)
         if version < 2:
-            raise self._corrupt(f"has version {version}, but the magic number of version 2")
+            raise self._corrupt(f"the shard has version {version}, but the magic number of version 2")
 
     def _read_header(self) -> None:
         header = read_at(self.path, 0, _HEADER)
         if header[:8] != MAGIC:
-            raise self._corrupt("is neither an ffkit shard (it does not begin with the magic number) nor an FFRecord v1 file")
+            raise self._corrupt("the file is neither an ffkit shard nor an FFRecord v1 file: it does not begin with the magic number of a shard")
         major, minor, alignment, flags = struct.unpack_from("<4I", header, 8)
         self._check_major(major)
-        self._check_crc(header[:4092], struct.unpack_from("<I", header, 4092)[0], "the header")
+        self._check_crc(crc32c(header[:4092]), struct.unpack_from("<I", header, 4092)[0], "the header")
         if flags != 0:
             raise UnsupportedError(f"the shard uses features (flags {flags:08x}) that this package does not know; use a newer ffkit-reader", self.path)
         if not 1 <= alignment <= _MOST_ALIGNMENT or alignment & (alignment - 1):
@@ -133,8 +132,8 @@ class Shard:
         at = self.file_bytes - _TRAILER
         trailer = read_at(self.path, at, _TRAILER)
         if trailer[60:] != MAGIC[1:5]:
-            raise self._corrupt("does not end with a shard trailer: it was cut off or something was appended")
-        self._check_crc(trailer[:56] + trailer[60:], struct.unpack_from("<I", trailer, 56)[0], "the trailer")
+            raise self._corrupt("the file does not end with the trailer of a shard: the file was cut off, or other data follow the trailer")
+        self._check_crc(crc32c(trailer[:56] + trailer[60:]), struct.unpack_from("<I", trailer, 56)[0], "the trailer")
         offset, size, self.checksum, major, count, file_bytes = struct.unpack_from("<QQIIQQ", trailer)
         self._check_major(major)
         if file_bytes != self.file_bytes:
@@ -145,7 +144,7 @@ class Shard:
             raise self._corrupt("header and trailer belong to different shards")
         self._catalog_offset: int = offset
         text = read_at(self.path, offset, size)
-        self._check_crc(text, self.checksum, "the catalog")
+        self._check_crc(crc32c(text), self.checksum, "the catalog")
         try:
             catalog = json.loads(text)
             counted = _count(catalog, "num_records")
@@ -167,7 +166,7 @@ class Shard:
             if name not in self._streams:
                 raise self._corrupt(f"the catalog has no stream '{name}'")
             if num_bytes is not None and self._streams[name].num_bytes != num_bytes:
-                raise self._corrupt(f"the stream '{name}' has {self._streams[name].num_bytes} bytes instead of {num_bytes}")
+                raise self._corrupt(f"the stream '{name}' has {self._streams[name].num_bytes} bytes, but must have {num_bytes} bytes")
         for stream in self._streams.values():
             end = stream.offset + _PAGE * stream.num_pages
             if stream.offset < _HEADER or stream.offset % _PAGE != 0 or end > self._catalog_offset:
@@ -180,8 +179,7 @@ class Shard:
         expected = numpy.ascontiguousarray(pages[:, 4092:]).view("<u4")[:, 0]
         for i in range(count):
             what = f"page {first + i} of the index stream '{stream.name}'"
-            if found[i] != expected[i]:
-                raise self._corrupt(f"{what} is damaged: CRC-32C is {found[i]:08x}, expected {expected[i]:08x}")
+            self._check_crc(found[i], expected[i], what)
             used = min(_PAYLOAD, stream.num_bytes - _PAYLOAD * (first + i))
             if struct.unpack("<QII", pages[i, 4064:4080].tobytes()) != (first + i, stream.number, used):
                 raise self._corrupt(f"{what} contains another page")
@@ -197,7 +195,7 @@ class Shard:
             payload.append(pages[:, :_PAYLOAD].tobytes())
             crc = crc32c(pages[:, 4092:].tobytes(), crc)
         if crc != stream.crc:
-            raise self._corrupt(f"the index stream '{name}' is damaged: CRC-32C over its pages is {crc:08x}, expected {stream.crc:08x}")
+            raise self._corrupt(f"the index stream '{name}' is damaged: the CRC-32C of its pages is {crc:08x}, but must be {stream.crc:08x}")
         return b"".join(payload)[: stream.num_bytes]
 
     def entry(self, i: int) -> Entry:
@@ -213,14 +211,14 @@ class Shard:
         if entry.codec not in (0, 1, 2):
             raise UnsupportedError(f"the record is stored with codec {entry.codec}, which this package does not know; use a newer ffkit-reader", self.path, i)
         if entry.offset < _HEADER or entry.stored_bytes < 1 or entry.offset + entry.stored_bytes > self._catalog_offset:
-            raise self._corrupt("its index entry points outside of the shard", i)
+            raise self._corrupt("the index entry of the record points outside of the shard", i)
         if entry.codec == 0 and entry.raw_bytes != entry.stored_bytes:
-            raise self._corrupt("its index entry has two different lengths", i)
+            raise self._corrupt("the index entry of the record has two different lengths", i)
         if entry.codec != 0 and not 1 <= entry.raw_bytes <= min(_MOST_COMPRESSED, _MOST_RATIO * entry.stored_bytes):
-            raise self._corrupt(f"its index entry has wrong sizes: {entry.raw_bytes} bytes compressed to {entry.stored_bytes}", i)
+            raise self._corrupt(f"the index entry of the record has wrong sizes: {entry.raw_bytes} bytes cannot be compressed to {entry.stored_bytes} bytes", i)
         if max(entry.raw_bytes, entry.stored_bytes) > self._max_record_bytes:
             raise UnsupportedError(
-                f"the record has {max(entry.raw_bytes, entry.stored_bytes)} bytes, more than the limit of {self._max_record_bytes}; raise max_record_bytes", self.path, i
+                f"the record has {max(entry.raw_bytes, entry.stored_bytes)} bytes, more than the limit of {self._max_record_bytes} bytes; raise max_record_bytes", self.path, i
             )  # fmt: skip
         return entry
 
@@ -228,7 +226,7 @@ class Shard:
         if entry.codec == 0:
             return stored
         if _zstd.content_size(stored) != entry.raw_bytes:
-            raise self._corrupt("the record is not the zstd frame that its index entry describes", i)
+            raise self._corrupt("the size of the record's zstd frame differs from its index entry", i)
         try:
             if entry.codec not in self._unpackers:
                 self._unpackers[entry.codec] = _zstd.unpacker(self._dictionary(i) if entry.codec == 2 else b"")
@@ -241,16 +239,14 @@ class Shard:
     def _dictionary(self, i: int) -> bytes:
         stream = self._streams.get("dictionary")
         if stream is None or not 0 < stream.num_bytes <= _MOST_DICTIONARY:
-            raise self._corrupt("the record needs a zstd dictionary, and the shard has none", i)
+            raise self._corrupt("the record needs a zstd dictionary, but the shard has no dictionary", i)
         return self.stream("dictionary")
 
     def _record_bytes(self, i: int, check: bool) -> bytes:
         entry = self.entry(i)
         stored = read_at(self.path, entry.offset, entry.stored_bytes)
         if check:
-            crc = crc32c(stored)
-            if crc != entry.crc:
-                raise self._corrupt(f"the record is damaged: CRC-32C is {crc:08x}, expected {entry.crc:08x}", i)
+            self._check_crc(crc32c(stored), entry.crc, "the record", i)
         return self._unpack(i, entry, stored)
 
     def record(self, i: int, check: bool = True, check_fields: bool = False) -> list[Optional[bytes]]:
@@ -271,7 +267,7 @@ class Shard:
         size = len(table) if size is None else size
         end = align8(12 * num_fields)
         if size < end:
-            raise self._corrupt(f"a record of {size} bytes is too short for the table of {num_fields} fields", i)
+            raise self._corrupt(f"the record has {size} bytes, too few for the table of its {num_fields} fields", i)
         places = []
         for name, word in zip(self.schema, struct.unpack_from(f"<{num_fields}Q", table)):
             begin, end, is_null = align8(end), word & (_NULL - 1), bool(word & _NULL)
@@ -284,8 +280,7 @@ class Shard:
         num_fields = len(self.schema)
         (expected,) = struct.unpack_from("<I", table, 8 * num_fields + 4 * position)
         crc = crc32c(data, crc32c(table[8 * position : 8 * position + 8]))
-        if crc != expected:
-            raise self._corrupt(f"field '{list(self.schema)[position]}' is damaged: its CRC-32C is {crc:08x}, expected {expected:08x}", i)
+        self._check_crc(crc, expected, f"field '{list(self.schema)[position]}'", i)
 
     def field(self, i: int, position: int, check: bool = True) -> Optional[bytes]:
         """The bytes of one field of record `i`, None when it is null. Reads the table and the field
@@ -328,7 +323,7 @@ class Shard:
         begins = [0, *ends[:-1]]
         for i, (begin, end) in enumerate(zip(begins, ends)):
             if not begin <= end <= len(text):
-                raise self._corrupt(f"the value of column '{name}' ends at byte {end} of {len(text)}", i)
+                raise self._corrupt(f"the value of column '{name}' ends at byte {end}, but the column has {len(text)} bytes and values must follow one another", i)
         return [text_of(text[begin:end]) for begin, end in zip(begins, ends)]
 
     def sizes(self) -> list[int]:

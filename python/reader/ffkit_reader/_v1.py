@@ -58,7 +58,7 @@ class V1File:
     def _read_header(self) -> None:
         stored, count = struct.unpack("<Iq", read_at(self.path, 0, _FIXED))
         if not 0 <= count <= (self.file_bytes - _FIXED) // _FOR_EACH:
-            raise self._corrupt(f"is not an FFRecord file: it says that it has {count} records")
+            raise self._corrupt(f"the file is not an FFRecord file: its header says that it has {count} records")
         header_bytes = _FIXED + _FOR_EACH * count
         header = read_at(self.path, 0, header_bytes)
         self.checksum = zlib.crc32(header[4:])
@@ -68,7 +68,7 @@ class V1File:
         if stored == 0:
             self.warnings.append(f"{self.path} has no checksum of its header, so ffkit cannot detect damage to the header")
         elif stored != self.checksum:
-            raise self._corrupt(f"the header is damaged: CRC-32 is {self.checksum:08x}, expected {stored:08x}")
+            raise self._corrupt(f"the header is damaged: its CRC-32 is {self.checksum:08x}, but must be {stored:08x}")
         ends = [header_bytes, *self.offsets.tolist(), self.file_bytes]
         if ends[:2] != [header_bytes] * 2 or any(b < a for a, b in zip(ends, ends[1:])):
             raise self._corrupt("the header is damaged, or the file was cut off: its records do not follow one another up to its end")
@@ -99,11 +99,11 @@ class V1File:
         begin = int(self.offsets[i])
         end = int(self.offsets[i + 1]) if i + 1 < self.num_records else self.file_bytes
         if end - begin > self._max_record_bytes:
-            raise UnsupportedError(f"the record has {end - begin} bytes, more than the limit of {self._max_record_bytes}; raise max_record_bytes", self.path, i)
+            raise UnsupportedError(f"the record has {end - begin} bytes, more than the limit of {self._max_record_bytes} bytes; raise max_record_bytes", self.path, i)
         data = read_at(self.path, begin, end - begin)
         expected = int(self.checksums[i])
         if check and expected != 0 and zlib.crc32(data) != expected:
-            raise self._corrupt(f"the record is damaged: CRC-32 is {zlib.crc32(data):08x}, expected {expected:08x}", i)
+            raise self._corrupt(f"the record is damaged: its CRC-32 is {zlib.crc32(data):08x}, but must be {expected:08x}", i)
         return data
 
     def record(self, i: int, check: bool = True, check_fields: bool = False) -> list[Optional[bytes]]:
@@ -195,24 +195,24 @@ class PackedFolder:
 
     def __init__(self, path: str, *, max_record_bytes: int = 0) -> None:
         if not looks_like_v1(path):
-            raise CorruptError("is not an FFRecord v1 file", path)
+            raise CorruptError("the file is not an FFRecord v1 file", path)
         self._file = V1File(path, max_record_bytes or 256 << 20, RAW)
         if not is_packed_folder(path):
-            raise CorruptError("is not a packed folder: its last record is not the tree of one", path)
+            raise CorruptError("the file is not a packed folder: its last record is not the tree of a folder", path)
         record = self._file.payload(self._file.num_records - 1)
         self.files: list[PackedFile] = []
         self.folders: list[str] = []
         try:
             tree = plain_value(record[len(_PACKED) :])
             if not isinstance(tree, Mapping):
-                raise CorruptError("it is not a dict")
+                raise CorruptError("the tree is not a dict")
             self._walk(tree, "", set(), set(), self._file.sizes())
         except (CorruptError, UnsupportedError) as error:
             raise type(error)(f"the tree of the packed folder is broken: {error.reason}", path) from None
 
     def _walk(self, folder: Mapping[Any, Any], prefix: str, met: set[int], taken: set[int], sizes: list[int]) -> None:
         if id(folder) in met:
-            raise CorruptError(f"the folder '{prefix}' also belongs to another folder")
+            raise CorruptError(f"the folder '{prefix}' appears twice")
         met.add(id(folder))
         for name, value in folder.items():
             if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name or len(prefix + name) > 4096:

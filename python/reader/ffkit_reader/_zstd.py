@@ -67,7 +67,7 @@ def unpacker(dictionary: bytes) -> Unpack:
         except failure as error:
             raise CorruptError(f"the record cannot be decompressed ({error})") from None
         if len(content) != size:
-            raise CorruptError(f"the record cannot be decompressed: it has {len(content)} bytes, expected {size}")
+            raise CorruptError(f"the record cannot be decompressed: it has {len(content)} bytes, but must have {size}")
         return content
 
     return unpack

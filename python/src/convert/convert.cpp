@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -60,21 +59,6 @@ void give_all(OptionTable& table, nb::dict given, ConvertOptions& options) {
   give(table, std::move(given));
 }
 
-// A conversion that is none of a kind: its options and those of pictures.
-struct PlainConversion {
-  PlainConversion(Call& call, nb::dict given, PictureUse pictures) {
-    describe(images, pictures, true, table);
-    describe(options, table);
-    give_all(table, std::move(given), options);
-    validate(options, table);
-    call.watch(options);
-  }
-
-  ImageStorage images;
-  ConvertOptions options;
-  OptionTable table;  // over the members above
-};
-
 // What a conversion gives back: its summary, or the estimate of a dry run.
 struct Outcome {
   ConvertSummary summary;
@@ -124,13 +108,20 @@ nb::dict convert_kind(const std::string& name, const std::string& path,
 nb::dict convert_python_source(nb::object python_source, const std::string& destination,
                                const std::string& pixels, nb::dict given, nb::dict control) {
   Call call(destination, std::move(control));
-  const PlainConversion conversion(call, std::move(given), PictureUse::all);
-  validate(conversion.images, conversion.table);
+  ImageStorage images;
+  ConvertOptions options;
+  OptionTable table;  // over both
+  describe(images, PictureUse::all, true, table);
+  describe(options, table);
+  give_all(table, std::move(given), options);
+  validate(options, table);
+  call.watch(options);
+  validate(images, table);
   const std::unique_ptr<Source> source =
-      open_python_source(std::move(python_source), conversion.images, pixels);
+      open_python_source(std::move(python_source), images, pixels);
   Outcome outcome;
   try {
-    call.watched.run([&] { outcome = convert_open(call, *source, conversion.options); });
+    call.watched.run([&] { outcome = convert_open(call, *source, options); });
   } catch (const Error& error) {
     const nb::object raised = raised_by(*source, error);
     if (raised.is_none()) throw;
@@ -231,7 +222,8 @@ nb::dict option_tables() {
     describe(options..., table);
     add(name, description, true, table);
   };
-  add_described("v1", "FFRecord v1 to a data set of ffkit, or back", V1Options(), ConvertOptions());
+  add_described("v1", "Converts FFRecord v1 to an ffkit data set, or back", V1Options(),
+                ConvertOptions());
   add_described("merge", "Joins several data sets into a new one", MergeOptions());
   add_described("pictures", "How pictures are stored", ImageStorage(), PictureUse::all, true);
   add_described("conversion", "Options of all conversions", ConvertOptions());

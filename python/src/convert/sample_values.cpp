@@ -9,9 +9,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <ffkit/base/error.h>
 #include <ffkit/image/image_codec.h>
 #include <ffkit/image/mask.h>
 

@@ -12,7 +12,8 @@ namespace {
 
 int32_t count_of(const JsonRow& row, const char* key) {
   const int64_t count = row.integer(key);
-  if (count < 0 || count > 1'000'000'000) row.refuse(fmt::format("'{}' is wrong: {}", key, count));
+  if (count < 0 || count > 1'000'000'000)
+    row.refuse(fmt::format("'{}' is {}, but must be between 0 and 1000000000", key, count));
   return static_cast<int32_t>(count);
 }
 
@@ -32,20 +33,18 @@ class AnnotationReader {
 
   void read_categories() {
     struct Category {
-      Token token;
       std::string name;
       int64_t label;  // lidarseg's index, -1 in tables without
     };
     const TableFile table = file("category");
-    read_rows<Category>(
-        table.path(),
+    table.read(
+        category_rows_,
         [](const JsonRow& row) {
-          return Category{row.token("token"), std::string(row.text("name")),
+          return Category{std::string(row.text("name")),
                           row.has("index") ? row.integer("index") : -1};
         },
-        [&](Category category) {
-          category_rows_.token.push_back(category.token);
-          if (category.label > 255) table.refuse(category.token, "'index' is above 255");
+        [&](const Token& token, Category category) {
+          if (category.label > 255) table.refuse(token, "'index' is above 255");
           if (category.label < 0) ++t_.num_categories_without_label;
           if (category.label >= 0) {
             const auto label = static_cast<size_t>(category.label);
@@ -54,7 +53,6 @@ class AnnotationReader {
           }
           t_.categories.push_back(std::move(category.name));
         });
-    table.make_index(category_rows_);
     if (t_.categories.size() > 255) {
       throw source_error(table.path(), ErrorCode::unsupported,
                          "has {} categories, expected at most 255", t_.categories.size());
@@ -63,7 +61,7 @@ class AnnotationReader {
 
   void read_annotations() {
     struct Annotation {
-      Token token, sample, instance, prev, next;
+      Token sample, instance, prev, next;
       std::vector<Token> attributes;
       std::array<double, 10> box;
       int32_t num_lidar_points, num_radar_points;
@@ -73,11 +71,10 @@ class AnnotationReader {
     AnnotationRows& all = t_.annotations;
     std::vector<Token> prev;
     std::vector<Token> next;
-    read_rows<Annotation>(
-        table.path(),
+    table.read(
+        all,
         [](const JsonRow& row) {
-          Annotation a{row.token("token"),
-                       row.token("sample_token"),
+          Annotation a{row.token("sample_token"),
                        row.token("instance_token"),
                        row.token_or_none("prev"),
                        row.token_or_none("next"),
@@ -91,25 +88,23 @@ class AnnotationReader {
           row.numbers_or_nan("rotation", std::span(a.box).last(4));
           return a;
         },
-        [&](const Annotation& a) {
-          all.token.push_back(a.token);
+        [&](const Token& token, const Annotation& a) {
           all.instance.push_back(a.instance);
           const Row instance =
-              table.resolve(a.token, "instance_token", a.instance, instance_rows_, "instance");
+              table.resolve(token, "instance_token", a.instance, instance_rows_, "instance");
           all.category.push_back(instance_categories_[instance]);
           all.sample.push_back(
-              table.resolve(a.token, "sample_token", a.sample, t_.samples, "sample"));
+              table.resolve(token, "sample_token", a.sample, t_.samples, "sample"));
           all.box.push_back(a.box);
           all.num_lidar_points.push_back(a.num_lidar_points);
           all.num_radar_points.push_back(a.num_radar_points);
           all.visibility.push_back(a.visibility);
-          all.attribute.push_back(attribute_of(table, a.token, a.attributes));
-          require_one_attribute(table, a.token, a.attributes.size(),
+          all.attribute.push_back(attribute_of(table, token, a.attributes));
+          require_one_attribute(table, token, a.attributes.size(),
                                 t_.categories[all.category.back()]);
           prev.push_back(a.prev);
           next.push_back(a.next);
         });
-    table.make_index(all);
     all.prev = table.resolve_links(all, "prev", prev);
     all.next = table.resolve_links(all, "next", next);
     table.require_order(
@@ -122,7 +117,7 @@ class AnnotationReader {
     const std::string_view token = row.text("visibility_token");
     if (token.empty()) return 0;
     if (token.size() != 1 || token[0] < '1' || token[0] > '4') {
-      row.refuse(fmt::format("'visibility_token' is '{}' instead of 1, 2, 3, 4 or nothing", token));
+      row.refuse(fmt::format("'visibility_token' is '{}', but must be 1, 2, 3, 4 or empty", token));
     }
     return static_cast<int16_t>(token[0] - '0');
   }
@@ -148,34 +143,22 @@ class AnnotationReader {
   }
 
   void read_instances() {
-    using Instance = std::pair<Token, Token>;
     const TableFile table = file("instance");
-    read_rows<Instance>(
-        table.path(),
-        [](const JsonRow& row) {
-          return Instance{row.token("token"), row.token("category_token")};
-        },
-        [&](const Instance& instance) {
-          instance_rows_.token.push_back(instance.first);
-          instance_categories_.push_back(static_cast<uint8_t>(table.resolve(
-              instance.first, "category_token", instance.second, category_rows_, "category")));
+    table.read(
+        instance_rows_, [](const JsonRow& row) { return row.token("category_token"); },
+        [&](const Token& token, const Token& category) {
+          instance_categories_.push_back(static_cast<uint8_t>(
+              table.resolve(token, "category_token", category, category_rows_, "category")));
         });
-    table.make_index(instance_rows_);
   }
 
   void read_attributes() {
-    using Attribute = std::pair<Token, int>;
     const TableFile table = file("attribute");
-    read_rows<Attribute>(
-        table.path(),
-        [](const JsonRow& row) {
-          return Attribute{row.token("token"), attribute_number(row.text("name"))};
-        },
-        [&](const Attribute& attribute) {
-          attribute_rows_.token.push_back(attribute.first);
-          attributes_.push_back(static_cast<int16_t>(attribute.second));
+    table.read(
+        attribute_rows_, [](const JsonRow& row) { return attribute_number(row.text("name")); },
+        [this](const Token& /*token*/, int number) {
+          attributes_.push_back(static_cast<int16_t>(number));
         });
-    table.make_index(attribute_rows_);
   }
 
   // A counting sort, which keeps the table's order within a sample.

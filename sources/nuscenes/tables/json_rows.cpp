@@ -97,7 +97,8 @@ size_t TokenIndex::slot_of(const Token& token) const {
 
 dom::element JsonRow::require(std::string_view key) const {
   dom::element value;
-  if (object_.at_key(key).get(value) != simdjson::SUCCESS) refuse(fmt::format("has no '{}'", key));
+  if (object_.at_key(key).get(value) != simdjson::SUCCESS)
+    refuse(fmt::format("the row has no '{}'", key));
   return value;
 }
 
@@ -110,14 +111,15 @@ void JsonRow::refuse(const std::string& what) const {
   const bool has_token = object_.at_key("token").get_string().get(token) == simdjson::SUCCESS;
   const std::string number = number_beyond_json(text_);
   throw error_of(
-      ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token", what,
-      number.empty() ? kUnpackAgain : number + "; write the table again with a number there");
+      ErrorCode::corrupt, "row {}: {}; {}", has_token ? token : "without token",
+      number.empty() ? what : fmt::format("{} ({})", what, number),
+      number.empty() ? kUnpackAgain : "write the table again with a number in this place");
 }
 
 Token JsonRow::token(std::string_view key) const {
   Token token;
   if (const std::string_view value = text(key); !parse_token(value, token)) {
-    refuse(fmt::format("'{}' is '{}', which is not a token of 32 hexadecimal digits", key, value));
+    refuse(fmt::format("'{}' is '{}', but must be a token of 32 hexadecimal digits", key, value));
   }
   return token;
 }
@@ -126,37 +128,32 @@ Token JsonRow::token_or_none(std::string_view key) const {
   return text(key).empty() ? Token{} : token(key);
 }
 
-int64_t JsonRow::integer(std::string_view key) const {
-  int64_t value = 0;
+template <typename T>
+T JsonRow::value(std::string_view key, const char* otherwise) const {
+  T value{};
   const dom::element element = require(key);
-  if (element.get_int64().get(value) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is not an integer", key, json_excerpt(element)));
+  if (element.get(value) != simdjson::SUCCESS) {
+    refuse(fmt::format("'{}' is {}, {}", key, json_excerpt(element), otherwise));
   }
   return value;
+}
+
+int64_t JsonRow::integer(std::string_view key) const {
+  return value<int64_t>(key, "but must be an integer");
 }
 
 bool JsonRow::boolean(std::string_view key) const {
-  bool value = false;
-  const dom::element element = require(key);
-  if (element.get_bool().get(value) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is neither true nor false", key, json_excerpt(element)));
-  }
-  return value;
+  return value<bool>(key, "but must be true or false");
 }
 
 std::string_view JsonRow::text(std::string_view key) const {
-  std::string_view value;
-  const dom::element element = require(key);
-  if (element.get_string().get(value) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is not text", key, json_excerpt(element)));
-  }
-  return value;
+  return value<std::string_view>(key, "but must be text");
 }
 
 void JsonRow::numbers(std::string_view key, std::span<double> out) const {
   const std::vector<double> values = matrix(key);
   if (values.size() != out.size()) {
-    refuse(fmt::format("'{}' has {} numbers instead of {}", key, values.size(), out.size()));
+    refuse(fmt::format("'{}' has {} numbers, but must have {}", key, values.size(), out.size()));
   }
   std::copy(values.begin(), values.end(), out.begin());
 }
@@ -168,7 +165,8 @@ void JsonRow::numbers_or_nan(std::string_view key, std::span<double> out) const 
 void JsonRow::rotation(std::string_view key, std::span<double, 4> out) const {
   numbers(key, out);
   if (is_rotation({out[0], out[1], out[2], out[3]})) return;
-  refuse(fmt::format("'{}' is ({:g}), which is not a rotation", key, fmt::join(out, ", ")));
+  refuse(fmt::format("'{}' is ({:g}), but these numbers are not a rotation", key,
+                     fmt::join(out, ", ")));
 }
 
 std::vector<double> JsonRow::matrix(std::string_view key) const {
@@ -186,13 +184,8 @@ std::vector<double> JsonRow::matrix(std::string_view key) const {
 }
 
 std::vector<Token> JsonRow::tokens(std::string_view key) const {
-  dom::array array;
-  const dom::element element = require(key);
-  if (element.get_array().get(array) != simdjson::SUCCESS) {
-    refuse(fmt::format("'{}' is {}, which is not a list of tokens", key, json_excerpt(element)));
-  }
   std::vector<Token> tokens;
-  for (const dom::element item : array) {
+  for (const dom::element item : value<dom::array>(key, "which is not a list of tokens")) {
     std::string_view value;
     Token token;
     if (item.get_string().get(value) != simdjson::SUCCESS || !parse_token(value, token)) {
@@ -256,7 +249,7 @@ void JsonChunks::scan(JsonChunk& chunk, size_t num_bytes) {
     } else if ((state_ == State::first || state_ == State::behind_row) && c == ']') {
       state_ = State::end;
     } else {
-      fail_at(chunk, i, fmt::format("found an unexpected '{}'", c));
+      fail_at(chunk, i, fmt::format("there is an unexpected '{}'", c));
     }
     ++i;
   }
@@ -264,7 +257,8 @@ void JsonChunks::scan(JsonChunk& chunk, size_t num_bytes) {
 
 void JsonChunks::fail_at(const JsonChunk& chunk, size_t position, const std::string& what) const {
   throw Error(
-      ErrorCode::corrupt, fmt::format("is not a table of nuScenes: {}; {}", what, kUnpackAgain),
+      ErrorCode::corrupt,
+      fmt::format("the file is not a table of nuScenes: {}; {}", what, kUnpackAgain),
       {.path = file_.path().string(), .offset = chunk.offset + static_cast<int64_t>(position)});
 }
 

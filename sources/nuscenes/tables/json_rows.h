@@ -108,6 +108,9 @@ class JsonRow {
 
  private:
   simdjson::dom::element require(std::string_view key) const;
+  // The member as a T; `otherwise`: the end of the message that it is something else.
+  template <typename T>
+  T value(std::string_view key, const char* otherwise) const;
 
   const simdjson::dom::object& object_;
   const std::string_view text_;

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "converter/input/source_error.h"
@@ -32,7 +34,9 @@ class TableFile {
     const bool goes_up =
         std::ranges::any_of(file, [](const fs::path& part) { return part == ".."; });
     if (filename.empty() || file.is_absolute() || goes_up) {
-      refuse(row, fmt::format("'filename' is '{}', which is not a file in the data set", filename));
+      refuse(row,
+             fmt::format("'filename' is '{}', but must be a file inside the folder of the data set",
+                         filename));
     }
   }
 
@@ -41,9 +45,9 @@ class TableFile {
               const char* table) const {
     const Row found = to.index.find(token);
     if (found == kNoRow) {
-      refuse(row,
-             fmt::format("'{}' is '{}', which is not in {}.json (damaged or of another version)",
-                         key, to_string(token), table));
+      refuse(row, fmt::format("'{}' is '{}', but {}.json has no such token: a table is damaged or "
+                              "belongs to another version",
+                              key, to_string(token), table));
     }
     return found;
   }
@@ -56,8 +60,8 @@ class TableFile {
       if (links[i].is_none()) continue;
       result[i] = rows.index.find(links[i]);
       if (result[i] == kNoRow) {
-        refuse(rows.token[i],
-               fmt::format("'{}' is '{}', which is not in the table", key, to_string(links[i])));
+        refuse(rows.token[i], fmt::format("'{}' is '{}', but the table has no row with this token",
+                                          key, to_string(links[i])));
       }
     }
     require_no_circle(rows, key, result);
@@ -76,20 +80,33 @@ class TableFile {
         if (other == kNoRow) continue;
         const char* const key = is_next ? "next" : "prev";
         if (group(other) != group(row)) {
-          refuse(rows.token[row], fmt::format("'{}' is '{}', which belongs to another {}", key,
-                                              to_string(rows.token[other]), groups));
+          refuse(rows.token[row],
+                 fmt::format("'{}' is '{}', but the row with this token belongs to another {}", key,
+                             to_string(rows.token[other]), groups));
         }
         if (is_next ? time(other) < time(row) : time(other) > time(row)) {
           refuse(rows.token[row],
-                 fmt::format("'{}' is '{}', which is {} than this row", key,
+                 fmt::format("'{}' is '{}', but the row with this token is {} than this row", key,
                              to_string(rows.token[other]), is_next ? "earlier" : "later"));
         }
       }
     }
   }
 
-  // Builds the index. Refuses a token that is twice.
-  void make_index(Rows& rows) const {
+  // Reads the tokens into `rows`. Calls take(token, what make(JsonRow) returned) for each row, as
+  // read_rows(). Refuses a token that is twice.
+  template <typename Make, typename Take>
+  void read(Rows& rows, const Make& make, const Take& take) const {
+    using Made = std::pair<Token, std::invoke_result_t<const Make&, const JsonRow&>>;
+    read_rows<Made>(
+        path_,
+        [&](const JsonRow& row) {
+          return Made{row.token("token"), make(row)};
+        },
+        [&](Made made) {
+          rows.token.push_back(made.first);
+          take(made.first, std::move(made.second));
+        });
     rows.index = TokenIndex(rows.token);
     if (const Row twice = rows.index.repeated(); twice != kNoRow) {
       refuse(rows.token[twice], "the token appears twice in the table");
@@ -104,7 +121,8 @@ class TableFile {
       Row row = begin;
       for (; row != kNoRow && state[row] == kNew; row = links[row]) state[row] = kOnWay;
       if (row != kNoRow && state[row] == kOnWay) {
-        refuse(rows.token[row], fmt::format("its '{}' tokens lead back to this row", key));
+        refuse(rows.token[row],
+               fmt::format("the chain of '{}' tokens from this row comes back to this row", key));
       }
       for (row = begin; row != kNoRow && state[row] == kOnWay; row = links[row]) state[row] = kDone;
     }

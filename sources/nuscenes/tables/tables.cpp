@@ -23,8 +23,8 @@ void require_all(const fs::path& folder) {
     if (!exists_at(folder / file)) missing.push_back(file);
   }
   if (missing.empty()) return;
-  throw source_error(folder, ErrorCode::not_found, "lacks {}; {}", fmt::join(missing, ", "),
-                     kUnpackAgain);
+  throw source_error(folder, ErrorCode::not_found, "the folder lacks {}; {}",
+                     fmt::join(missing, ", "), kUnpackAgain);
 }
 
 PoseNumbers pose_of(const JsonRow& row) {
@@ -58,113 +58,100 @@ class TablesReader {
 
   void read_logs() {
     struct Log {
-      Token token;
       std::string logfile, vehicle, location;
     };
-    const TableFile table = file("log");
-    read_rows<Log>(
-        table.path(),
+    file("log").read(
+        t_.logs,
         [](const JsonRow& row) {
-          return Log{row.token("token"), std::string(row.text("logfile")),
-                     std::string(row.text("vehicle")), std::string(row.text("location"))};
+          return Log{std::string(row.text("logfile")), std::string(row.text("vehicle")),
+                     std::string(row.text("location"))};
         },
-        [this](Log log) {
-          t_.logs.token.push_back(log.token);
+        [this](const Token& /*token*/, Log log) {
           t_.logs.logfile.push_back(std::move(log.logfile));
           t_.logs.vehicle.push_back(std::move(log.vehicle));
           t_.logs.location.push_back(std::move(log.location));
         });
-    table.make_index(t_.logs);
   }
 
   void read_maps() {
     struct Map {
-      Token token;
       std::string filename;
       std::vector<Token> logs;
     };
     const TableFile table = file("map");
     t_.maps.of_log.assign(t_.logs.size(), kNoRow);
-    read_rows<Map>(
-        table.path(),
+    table.read(
+        t_.maps,
         [](const JsonRow& row) {
-          return Map{row.token("token"), std::string(row.text("filename")),
-                     row.tokens("log_tokens")};
+          return Map{std::string(row.text("filename")), row.tokens("log_tokens")};
         },
-        [&](Map map) {
-          const auto number = static_cast<Row>(t_.maps.size());
-          table.require_inside(map.token, map.filename);
-          t_.maps.token.push_back(map.token);
+        [&](const Token& token, Map map) {
+          const auto number = static_cast<Row>(t_.maps.filename.size());
+          table.require_inside(token, map.filename);
           t_.maps.filename.push_back(std::move(map.filename));
           std::string location;
-          for (const Token& token : map.logs) {
+          for (const Token& log_token : map.logs) {
             // The maps of trainval, test and mini name the logs of all of them.
-            const Row log = t_.logs.index.find(token);
+            const Row log = t_.logs.index.find(log_token);
             if (log == kNoRow) continue;
             t_.maps.of_log[log] = number;
             location = t_.logs.location[log];
           }
           t_.maps.location.push_back(std::move(location));
         });
-    table.make_index(t_.maps);
   }
 
   void read_scenes() {
     struct Scene {
-      Token token, log, first_sample;
+      Token log, first_sample;
       std::string name;
       int64_t num_samples;
     };
     const TableFile table = file("scene");
-    read_rows<Scene>(
-        table.path(),
+    table.read(
+        t_.scenes,
         [](const JsonRow& row) {
-          return Scene{row.token("token"), row.token("log_token"), row.token("first_sample_token"),
+          return Scene{row.token("log_token"), row.token("first_sample_token"),
                        std::string(row.text("name")), row.integer("nbr_samples")};
         },
-        [&](Scene scene) {
-          t_.scenes.token.push_back(scene.token);
-          t_.scenes.log.push_back(
-              table.resolve(scene.token, "log_token", scene.log, t_.logs, "log"));
+        [&](const Token& token, Scene scene) {
+          t_.scenes.log.push_back(table.resolve(token, "log_token", scene.log, t_.logs, "log"));
           t_.scenes.name.push_back(std::move(scene.name));
           t_.scenes.num_samples.push_back(scene.num_samples);
           first_samples_.push_back(scene.first_sample);
         });
-    table.make_index(t_.scenes);
     // Splits name scenes, so that all but one would be lost.
     std::unordered_map<std::string_view, Row> rows;
     for (Row scene = 0; scene < t_.scenes.size(); ++scene) {
       const auto [other, is_new] = rows.emplace(t_.scenes.name[scene], scene);
       if (is_new) continue;
       table.refuse(t_.scenes.token[scene],
-                   fmt::format("its name '{}' is also the name of row {}", t_.scenes.name[scene],
-                               to_string(t_.scenes.token[other->second])));
+                   fmt::format("the name '{}' of this row is also the name of row {}",
+                               t_.scenes.name[scene], to_string(t_.scenes.token[other->second])));
     }
   }
 
   void read_samples() {
     struct Sample {
-      Token token, scene, prev, next;
+      Token scene, prev, next;
       int64_t timestamp;
     };
     const TableFile table = file("sample");
     std::vector<Token> prev;
     std::vector<Token> next;
-    read_rows<Sample>(
-        table.path(),
+    table.read(
+        t_.samples,
         [](const JsonRow& row) {
-          return Sample{row.token("token"), row.token("scene_token"), row.token_or_none("prev"),
+          return Sample{row.token("scene_token"), row.token_or_none("prev"),
                         row.token_or_none("next"), row.integer("timestamp")};
         },
-        [&](const Sample& sample) {
-          t_.samples.token.push_back(sample.token);
+        [&](const Token& token, const Sample& sample) {
           t_.samples.timestamp.push_back(sample.timestamp);
           t_.samples.scene.push_back(
-              table.resolve(sample.token, "scene_token", sample.scene, t_.scenes, "scene"));
+              table.resolve(token, "scene_token", sample.scene, t_.scenes, "scene"));
           prev.push_back(sample.prev);
           next.push_back(sample.next);
         });
-    table.make_index(t_.samples);
     t_.samples.prev = table.resolve_links(t_.samples, "prev", prev);
     t_.samples.next = table.resolve_links(t_.samples, "next", next);
     table.require_order(
@@ -178,73 +165,50 @@ class TablesReader {
   }
 
   void read_sensors() {
-    struct Sensor {
-      Token token;
-      std::string channel;
-    };
     Rows sensors;
     std::vector<uint8_t> channels;
-    const TableFile sensor_table = file("sensor");
-    read_rows<Sensor>(
-        sensor_table.path(),
-        [](const JsonRow& row) {
-          return Sensor{row.token("token"), std::string(row.text("channel"))};
-        },
-        [&](const Sensor& sensor) {
-          sensors.token.push_back(sensor.token);
-          channels.push_back(channel_number(sensor.channel));
-        });
-    sensor_table.make_index(sensors);
+    file("sensor").read(
+        sensors, [](const JsonRow& row) { return channel_number(row.text("channel")); },
+        [&](const Token& /*token*/, uint8_t channel) { channels.push_back(channel); });
     struct Calibration {
-      Token token, sensor;
+      Token sensor;
       PoseNumbers pose;
       std::vector<double> intrinsics;
     };
     const TableFile table = file("calibrated_sensor");
-    read_rows<Calibration>(
-        table.path(),
+    table.read(
+        t_.calibrations,
         [](const JsonRow& row) {
-          return Calibration{row.token("token"), row.token("sensor_token"), pose_of(row),
+          return Calibration{row.token("sensor_token"), pose_of(row),
                              row.matrix("camera_intrinsic")};
         },
-        [&](const Calibration& c) {
-          const Row sensor = table.resolve(c.token, "sensor_token", c.sensor, sensors, "sensor");
+        [&](const Token& token, const Calibration& c) {
+          const Row sensor = table.resolve(token, "sensor_token", c.sensor, sensors, "sensor");
           std::array<double, 9> intrinsics{};
           const size_t wanted = is_camera(channels[sensor]) ? 9 : 0;
           if (c.intrinsics.size() != wanted) {
-            table.refuse(c.token, fmt::format("'camera_intrinsic' has {} numbers instead of {}",
-                                              c.intrinsics.size(), wanted));
+            table.refuse(token, fmt::format("'camera_intrinsic' has {} numbers, but must have {}",
+                                            c.intrinsics.size(), wanted));
           }
           std::ranges::copy(c.intrinsics, intrinsics.begin());
-          t_.calibrations.token.push_back(c.token);
           t_.calibrations.channel.push_back(channels[sensor]);
           t_.calibrations.pose.push_back(c.pose);
           t_.calibrations.intrinsics.push_back(intrinsics);
         });
-    table.make_index(t_.calibrations);
   }
 
   void read_ego_poses() {
-    struct EgoPose {
-      Token token;
-      PoseNumbers pose;
-    };
     const TableFile table = file("ego_pose");
-    read_rows<EgoPose>(
-        table.path(),
-        [](const JsonRow& row) {
-          return EgoPose{row.token("token"), pose_of(row)};
-        },
-        [this](const EgoPose& pose) {
-          t_.ego_poses.token.push_back(pose.token);
-          t_.ego_poses.pose.push_back(pose.pose);
+    table.read(
+        t_.ego_poses, [](const JsonRow& row) { return pose_of(row); },
+        [this](const Token& /*token*/, const PoseNumbers& pose) {
+          t_.ego_poses.pose.push_back(pose);
         });
-    table.make_index(t_.ego_poses);
   }
 
   void read_sample_data() {
     struct Data {
-      Token token, sample, ego_pose, calibration, prev, next;
+      Token sample, ego_pose, calibration, prev, next;
       int64_t timestamp;
       bool is_key_frame;
       std::string filename;
@@ -253,11 +217,10 @@ class TablesReader {
     SampleDataRows& all = t_.sample_data;
     std::vector<Token> prev;
     std::vector<Token> next;
-    read_rows<Data>(
-        table.path(),
+    table.read(
+        all,
         [](const JsonRow& row) {
-          return Data{row.token("token"),
-                      row.token("sample_token"),
+          return Data{row.token("sample_token"),
                       row.token("ego_pose_token"),
                       row.token("calibrated_sensor_token"),
                       row.token_or_none("prev"),
@@ -266,25 +229,23 @@ class TablesReader {
                       row.boolean("is_key_frame"),
                       std::string(row.text("filename"))};
         },
-        [&](const Data& d) {
-          all.token.push_back(d.token);
+        [&](const Token& token, const Data& d) {
           all.timestamp.push_back(d.timestamp);
           all.sample.push_back(
-              table.resolve(d.token, "sample_token", d.sample, t_.samples, "sample"));
+              table.resolve(token, "sample_token", d.sample, t_.samples, "sample"));
           all.ego_pose.push_back(
-              table.resolve(d.token, "ego_pose_token", d.ego_pose, t_.ego_poses, "ego_pose"));
-          const Row calibration = table.resolve(d.token, "calibrated_sensor_token", d.calibration,
+              table.resolve(token, "ego_pose_token", d.ego_pose, t_.ego_poses, "ego_pose"));
+          const Row calibration = table.resolve(token, "calibrated_sensor_token", d.calibration,
                                                 t_.calibrations, "calibrated_sensor");
           all.calibration.push_back(calibration);
           all.channel.push_back(t_.calibrations.channel[calibration]);
           t_.num_other_channels += all.channel.back() == kOtherChannel ? 1 : 0;
           all.is_key_frame.push_back(d.is_key_frame);
-          table.require_inside(d.token, d.filename);
+          table.require_inside(token, d.filename);
           all.filename.add(d.filename);
           prev.push_back(d.prev);
           next.push_back(d.next);
         });
-    table.make_index(all);
     all.prev = table.resolve_links(all, "prev", prev);
     std::vector<Token>().swap(prev);
     // Not kept: the frames before are wanted, those after are not.
@@ -330,8 +291,8 @@ class TablesReader {
     if (t_.num_categories_without_label == 0) return;
     if (!t_.lidarseg.is_there && !t_.panoptic.is_there) return;
     throw source_error(file("category").path(), ErrorCode::invalid_argument,
-                       "has no 'index' in {} of {} categories, but {}.json needs it; use the "
-                       "category.json of nuScenes-lidarseg",
+                       "{} of {} categories have no 'index', but {}.json needs an 'index' in each "
+                       "category; use the category.json of nuScenes-lidarseg",
                        t_.num_categories_without_label, t_.categories.size(),
                        t_.lidarseg.is_there ? "lidarseg" : "panoptic");
   }

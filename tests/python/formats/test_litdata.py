@@ -243,10 +243,10 @@ def test_an_index_that_was_edited_and_a_missing_chunk(tmp_path):
     assert [record["0"] for record in ffkit.Dataset(tmp_path / "fewer", "train")] == [*range(17), *range(20, 30)]
     edited["chunks"][1]["chunk_size"] = 11
     index.write_text(json.dumps(edited))
-    with pytest.raises(Refused, match="has 10 samples, but 11 according to index.json"):
+    with pytest.raises(Refused, match="the file has 10 samples, but index.json says 11 samples"):
         convert(tmp_path / "chunks", tmp_path / "more")
     (tmp_path / "chunks" / "chunk-0-2.bin").unlink()
-    with pytest.raises(Refused, match="1 of the 3 files in index.json are missing, such as 'chunk-0-2.bin'"):
+    with pytest.raises(Refused, match="1 of the 3 files that index.json lists are missing, for example 'chunk-0-2.bin'"):
         convert(tmp_path / "chunks", tmp_path / "missing")
 
 
@@ -255,7 +255,7 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
     index = tmp_path / "chunks" / "index.json"
     made = index.read_text()
     for key, value, expected in [("encryption", {"level": "sample"}, "encrypted"), ("item_loader", "ParquetLoader", "item loader 'ParquetLoader'"), ("compression", "lz4", "compression 'lz4'"),
-                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine': LitData does not define it")]:
+                                 ("compression_level", "file", "compression_level 'file'"), ("data_format", ["int", "mine"], "'mine', which LitData does not define")]:
         edited = json.loads(made)
         edited["config"][key] = value
         index.write_text(json.dumps(edited))

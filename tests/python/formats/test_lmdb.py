@@ -204,7 +204,7 @@ def test_a_named_database_is_chosen(tmp_path):
         with lmdb.open(str(tmp_path / "src"), max_dbs=2, readonly=True, lock=False) as environment:
             with environment.begin(db=environment.open_db(name.encode(), create=False)) as transaction:
                 assert [(sample["id"].encode(), sample["data"]) for sample in data] == list(transaction.cursor())
-    with pytest.raises(ffkit.Error, match="has no database 'three'; it has 'one', 'two'"):
+    with pytest.raises(ffkit.Error, match="the file has no database 'three'; the databases are 'one', 'two'"):
         converted(tmp_path / "src", tmp_path / "three", database="three")
 
 
@@ -218,7 +218,7 @@ def test_what_cannot_be_taken_is_refused_by_name(tmp_path):
         for name in (b"one", b"two"):
             with environment.begin(db=environment.open_db(name), write=True) as transaction:
                 transaction.put(b"key", b"value")
-    with pytest.raises(ffkit.Error, match="holds named databases .'one', 'two'."):
+    with pytest.raises(ffkit.Error, match="contains the named databases 'one', 'two'"):
         converted(tmp_path / "two", tmp_path / "dst2")
     with lmdb.open(str(tmp_path / "several"), max_dbs=1) as environment:
         with environment.begin(db=environment.open_db(b"one", dupsort=True), write=True) as transaction:

@@ -236,7 +236,7 @@ def test_an_index_that_was_edited(tmp_path):
     assert compare(tmp_path / "mds", tmp_path / "fewer") == 28
     edited["shards"][0]["samples"] = first + 2
     index.write_text(json.dumps(edited))
-    with pytest.raises(Refused, match=f"has {first} samples, but {first + 2} according to index.json"):
+    with pytest.raises(Refused, match=f"the file has {first} samples, but index.json says {first + 2} samples"):
         convert(tmp_path / "mds", tmp_path / "more")
     edited["shards"][0]["samples"] = 0  # a shard without samples
     index.write_text(json.dumps(edited))
@@ -248,7 +248,7 @@ def test_an_index_that_was_edited(tmp_path):
 def test_a_missing_shard_is_named(tmp_path):
     write(tmp_path / "mds", range(30), size_limit=1 << 15)
     (tmp_path / "mds" / "shard.00001.mds").unlink()
-    with pytest.raises(Refused, match="1 of the .* files in index.json are missing, such as 'shard.00001.mds'"):
+    with pytest.raises(Refused, match="1 of the .* files that index.json lists are missing, for example 'shard.00001.mds'"):
         convert(tmp_path / "mds", tmp_path / "data")
 
 
@@ -256,12 +256,12 @@ def test_large_samples_and_other_array_types_are_bad_samples(tmp_path):
     with streaming.MDSWriter(out=str(tmp_path / "mds"), columns={"x": "ndarray"}) as writer:
         for i in range(6):
             writer.write({"x": numpy.zeros(3 if i != 2 else 5000, numpy.float32 if i != 4 else numpy.int8)})
-    with pytest.raises(Refused, match="a sample may have at most 4096"):
+    with pytest.raises(Refused, match="more than the limit of 4096 bytes"):
         convert(tmp_path / "mds", tmp_path / "data", "--max-sample-bytes", "4K")
     convert(tmp_path / "mds", tmp_path / "skipped", "--max-sample-bytes", "4K", "--bad-samples", "skip")
     assert len(ffkit.Dataset(tmp_path / "skipped", "train")) == 4
     report = (tmp_path / "skipped" / "report.jsonl").read_text()
-    assert "is an array of i8, but those before it are of f32" in report
+    assert "the value is an array of i8, but earlier arrays have f32" in report
 
 
 def test_what_python_refuses_is_a_bad_sample(tmp_path):
@@ -287,5 +287,5 @@ def test_bytes_of_jpegs_are_kept_and_bytes_may_be_pictures(tmp_path):
 
 def test_the_format_of_mds_is_told_from_litdata(tmp_path):
     (tmp_path / "index.json").write_text(json.dumps({"chunks": [], "config": {}}))
-    with pytest.raises(Refused, match="is an index of LitData"):
+    with pytest.raises(Refused, match="has the format of LitData"):
         convert(tmp_path, pathlib.Path(str(tmp_path) + "-data"))

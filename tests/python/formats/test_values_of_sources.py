@@ -38,7 +38,7 @@ def test_labels_of_webdataset_may_be_names(tmp_path: Path) -> None:
     (tmp_path / "classes").write_text("cat\ndog\n")
     ffkit.convert.webdataset(tar, tmp_path / "out", classes=tmp_path / "classes", order="sequential", progress=False)
     assert labels_of(tmp_path / "out") == [1, 0]
-    with pytest.raises(ffkit.Error, match="'dog', which is not a whole number; give the names of all classes, in the order of their numbers, with classes"):
+    with pytest.raises(ffkit.Error, match="'dog', which is not a whole number; give the names of all classes, in the order of their numbers, with 'classes'"):
         ffkit.convert.webdataset(tar, tmp_path / "none", progress=False)
     (tmp_path / "classes").write_text("cat\ncow\n")
     with pytest.raises(ffkit.Error, match="neither a whole number nor one of the classes"):

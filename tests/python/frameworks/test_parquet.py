@@ -235,7 +235,7 @@ def test_folders_of_values_are_columns(tmp_path):
     splits, _ = converted(tmp_path / "named", tmp_path / "set3")
     assert {name: len(split) for name, split in splits.items()} == {"train": NUM_SAMPLES // 2, "val": NUM_SAMPLES // 2}
     write(tmp_path / "named/other/a.parquet", {"number": [1]})
-    with pytest.raises(ffkit.Error, match="has folders of values .label=cat., and parquet files"):
+    with pytest.raises(ffkit.Error, match="has folders with the names of values, such as label=cat, and also parquet files"):
         converted(tmp_path / "named", tmp_path / "set4")
 
 
@@ -302,7 +302,7 @@ def test_folders_between_and_hidden_files(tmp_path):
     splits, notes = converted(tmp_path / "src", tmp_path / "set")
     assert "are below 'default'" in notes and len(splits["train"]) == 2 and len(splits["test"]) == 1
     write(tmp_path / "src/other/train/0000.parquet", labelled(2, [0, 1]), CATS)
-    with pytest.raises(ffkit.Error, match="folders in 'default', 'other' do; give one of them"):
+    with pytest.raises(ffkit.Error, match="deeper, in 'default', 'other'; give one of these folders"):
         converted(tmp_path / "src", tmp_path / "set2")
     write(tmp_path / "table/part-0.pq", {"x": [1]})
     for name in ("_delta_log/0.checkpoint.parquet", "_metadata.parquet", ".part-0.parquet.crc"):
@@ -387,7 +387,7 @@ def test_plain_columns(tmp_path):
 def test_the_largest_sample_counts_lists(tmp_path):
     rows = {"x": [1, 2, 3, 4], "texts": [["a"], ["b" * 700] * 2, [], ["c"]], "numbers": [[1], [2], list(range(200)), []]}
     pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "set.parquet")
-    with pytest.raises(ffkit.Error, match="has 1408 bytes, but a sample may have at most 1024"):
+    with pytest.raises(ffkit.Error, match="has 1408 bytes, more than the limit of 1024 bytes"):
         ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024)
     ffkit.convert.parquet(tmp_path / "set.parquet", tmp_path / "out", order="sequential", max_sample_bytes=1024, bad_samples="skip")
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "out", split="train")] == [1, 4]

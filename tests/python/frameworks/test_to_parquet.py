@@ -122,7 +122,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path):
     first = dataset.subset([0])
     exported(first, tmp_path / "out")
     before = (tmp_path / "out/train-00000-of-00001.parquet").read_bytes()
-    with pytest.raises(ffkit.InvalidArgumentError, match="train-00000-of-00001.parquet: exists already, and nothing is overwritten"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="train-00000-of-00001.parquet: the file exists already, and nothing is overwritten"):
         first.to_parquet(tmp_path / "out", progress=False)
     assert (tmp_path / "out/train-00000-of-00001.parquet").read_bytes() == before
     exported(first, tmp_path / "out", name="other")

@@ -106,7 +106,7 @@ def test_clips_are_the_same_for_any_number_of_threads_and_after_a_restore(data: 
 
 
 def test_short_videos(data: ffkit.Dataset) -> None:
-    with pytest.raises(ffkit.UnsupportedError, match="a clip of 6 frames with a stride of 2 needs 11 frames, but the video has 9"):
+    with pytest.raises(ffkit.UnsupportedError, match="a clip of 6 frames with a stride of 2 needs a video with 11 frames, but the video has 9 frames"):
         next(iter(_loader(data, fields=_fields(count=6, stride=2))))
     batch = next(iter(_loader(data, fields=_fields(count=6, stride=2), bad_samples="skip")))
     assert [r.bad_record for r in batch.replacements] == [1, 3, 5]
@@ -123,7 +123,7 @@ def test_clips_of_webdatasets(tmp_path: pathlib.Path) -> None:
             for name, content in (*members, (f"v{i}.cls", b"%d" % i)):
                 (tmp_path / "one").write_bytes(content)
                 tar.add(tmp_path / "one", name)
-    with pytest.raises(ffkit.InvalidArgumentError, match="has no member for field '.*', but other samples have one; add it, .* frames of a video, make them one list with numbered_frames=True"):
+    with pytest.raises(ffkit.InvalidArgumentError, match="the sample has no member for the field '.*', but other samples have this member; add the member, .* frames of a video, make them one list with numbered_frames=True"):
         ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "refused")
     ffkit.convert.webdataset(tmp_path / "shard.tar", tmp_path / "data", numbered_frames=True, order="sequential")
     data = ffkit.Dataset(tmp_path / "data", "train")

@@ -149,7 +149,7 @@ def test_other_forms_of_masks_are_refused_with_a_remedy_that_works(tmp_path: pat
         with ffkit.Writer(tmp_path / "dst" / name, schema={"image": "image", "mask": "image"}) as writer:
             writer.write({"image": np.zeros((3, 4, 3), np.uint8), "mask": ffkit.File(tmp_path / name)})
         loader = ffkit.Loader(ffkit.Dataset(tmp_path / "dst" / name, "train"), 1, image=ffkit.Resize((3, 4)), label_field=None, fields={"mask": ffkit.MaskField("mask")})
-        with pytest.raises(ffkit.UnsupportedError, match="save masks as PNG of one channel") as refused:
+        with pytest.raises(ffkit.UnsupportedError, match="save masks as PNG with one channel") as refused:
             next(iter(loader))
         remedy = str(refused.value).partition("one channel: ")[2]
         assert bool(remedy) == (name != "mask.pgm"), name
@@ -160,10 +160,10 @@ def test_other_forms_of_masks_are_refused_with_a_remedy_that_works(tmp_path: pat
 
 def test_mixing_refuses_what_it_would_leave(half_labelled: ffkit.Dataset) -> None:
     depth = {"depth": ffkit.PythonField(lambda values, key: np.zeros((8, 8)), shape=[8, 8], inputs=["image"])}
-    with pytest.raises(ValueError, match="would not change the batch's field 'depth', which has a number for each pixel"):
+    with pytest.raises(ValueError, match="mixing cannot change the batch's field 'depth', because the field has a number for each pixel"):
         load(half_labelled, depth, mixing=ffkit.Mixing(mixup=0.2))
     zeros = {"mask": ffkit.ZerosWhereNull("mask", ffkit.MaskField("mask"))}
     assert {int(number) for number in load(half_labelled, zeros, mixing=ffkit.Mixing(cutmix=1.0))["mask"].unique()} <= {0, 1, 3}
     for fields, mixing, name in ((zeros, ffkit.Mixing(mixup=0.2), "mask"), ({"boxes": ffkit.BoxesField()}, ffkit.Mixing(cutmix=1.0), "boxes")):
-        with pytest.raises(ValueError, match=f"would not change the batch's field '{name}'"):
+        with pytest.raises(ValueError, match=f"mixing cannot change the batch's field '{name}'"):
             load(half_labelled, fields, mixing=mixing)

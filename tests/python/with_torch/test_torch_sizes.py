@@ -131,14 +131,14 @@ def test_padded_batches_are_the_same_for_any_number_of_threads_and_after_a_resto
 
 def test_what_cannot_be_padded_is_refused(data: ffkit.Dataset) -> None:
     for options, message in (
-        ({"image": ffkit.Compose([ffkit.PadToLargest(), ffkit.RandomHorizontalFlip()])}, "not the last step"),
+        ({"image": ffkit.Compose([ffkit.PadToLargest(), ffkit.RandomHorizontalFlip()])}, "PadToLargest must be the last step"),
         ({"mixing": ffkit.Mixing(mixup=0.2), "fields": {}}, "mixing would blend the padding of PadToLargest"),
         ({"image": ffkit.Resize((8, 8)), "fields": {"other": ffkit.ImageField("image", ffkit.ImageOptions(PADDED))}}, "PadToLargest works only for the loader's picture"),
         ({"image": ffkit.Compose([ffkit.PadToLargest(multiple=0)])}, "PadToLargest multiple is 0; expected 1 to 1024"),
     ):
         with pytest.raises(ffkit.InvalidArgumentError, match=message):
             _loader(data, **options)
-    with pytest.raises(ffkit.UnsupportedError, match="the picture has 72 x 45 pixels before PadToLargest, more than the PadToLargest size 64 x 64"):
+    with pytest.raises(ffkit.UnsupportedError, match="the picture has 72 x 45 pixels before PadToLargest, but PadToLargest has the size 64 x 64 pixels"):
         next(iter(_loader(data, image=ffkit.Compose([ffkit.Resize(48, max_size=72), ffkit.PadToLargest(64)]))))
 
 

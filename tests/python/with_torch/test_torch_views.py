@@ -231,9 +231,9 @@ def test_ids_are_renumbered_or_refused(data: ffkit.Dataset) -> None:
     assert set(plain["mask"].unique().tolist()) == set(table)
     for old, new in table.items():
         assert torch.equal(plain["mask"] == old, renumbered["mask"] == new)
-    with pytest.raises(ffkit.CorruptError, match="has the id 7, which is not in `ids`"):
+    with pytest.raises(ffkit.CorruptError, match="has the id 7, but `ids` does not contain it"):
         load(ids={0: 0, 15: 1, 255: 255})
-    with pytest.raises(ffkit.CorruptError, match="has the id .*, which is not in"):
+    with pytest.raises(ffkit.CorruptError, match="has the id .*, but `ids` does not contain it"):
         load(ids=range(7))
     with pytest.raises(ffkit.InvalidArgumentError, match="the fill of the mask is 256, which does not fit the dtype u8"):
         load(fill=256)
@@ -273,7 +273,7 @@ def test_options_that_do_not_fit_say_what_to_write(data: ffkit.Dataset) -> None:
         ({"fields": {"second": ffkit.ImageField("image", ffkit.ImageOptions(crop))}}, "would show the same crop; give `views`"),
         ({"views": views, "fields": {"mask": ffkit.MaskField("mask")}}, "does not name its view; the views of the loader are a, b"),
         ({"views": views, "fields": {"mask": ffkit.MaskField("mask", view="c")}}, "follows the view 'c', but the views of the loader are a, b"),
-        ({"fields": {"labels": ffkit.BoxRowsField("labels")}}, "no BoxesField of that name"),
+        ({"fields": {"labels": ffkit.BoxRowsField("labels")}}, "no BoxesField with this name"),
         ({"views": {"a": (crop, 0)}}, "view 'a' has 0 copies"),
         ({"views": views, "mixing": ffkit.Mixing(mixup=0.2)}, "mixing works only in a loader without views"),
         ({"views": views, "image": ffkit.Resize((32, 32))}, "give it a name and add it to views"),
@@ -324,7 +324,7 @@ def test_masks_are_tensors_too_and_panoptic(tmp_path: pathlib.Path) -> None:
     assert np.array_equal(batch["panoptic"][0].numpy(), ids)
     assert np.array_equal(batch["wide"][0].numpy(), ids % 65536)
     assert np.array_equal(batch["bits"][0].numpy(), ids % 2000 == 0)
-    with pytest.raises(ffkit.CorruptError, match="which does not fit the dtype u16"):
+    with pytest.raises(ffkit.CorruptError, match="but the dtype u16 cannot store it"):
         next(iter(ffkit.Loader(ffkit.Dataset(tmp_path / "d", "train"), 1, image=ffkit.Resize((12, 10)), label_field=None, fields={"ids": ffkit.MaskField("ids", dtype="u16")})))
 
 

@@ -270,8 +270,8 @@ def test_turned_pictures(tmp_path):
 
 def test_folder_names_both(tmp_path):
     root = yolo_set(tmp_path / "yolo")
-    with pytest.raises(ffkit.Error, match="this looks like YOLO: use ffconvert yolo SRC DST"):
+    with pytest.raises(ffkit.Error, match="the source looks like YOLO, so use ffconvert yolo SRC DST"):
         ffkit.convert.folder(root, tmp_path / "dst")
     voc_set(tmp_path / "VOC2012", random.Random(2))
-    with pytest.raises(ffkit.Error, match="this looks like Pascal VOC: use ffconvert voc SRC DST"):
+    with pytest.raises(ffkit.Error, match="the source looks like Pascal VOC, so use ffconvert voc SRC DST"):
         ffkit.convert.folder(tmp_path / "VOC2012", tmp_path / "dst")

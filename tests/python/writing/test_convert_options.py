@@ -56,7 +56,7 @@ def test_help_shows_every_option_with_its_meaning_range_and_default():
 def test_options_are_checked_before_anything_is_opened(tmp_path):
     for options, words in (({"num_threads": 2000}, "threads is 2000; it must be 0 .. 1024"), ({"jpeg_quality": 0}, "jpeg_quality is 0; it must be 1 .. 100"),
                            ({"classes_from": "val"}, "classes_from is 'val'; it must be one of train, all"), ({"part": "3/2"}, "3/2"),
-                           ({"zstd_dictionary": 4096}, "also give a zstd level"), ({"splits": ["a", "a"]}, "splits: 'a' appears twice")):  # fmt: skip
+                           ({"zstd_dictionary": 4096}, "also give a zstd level"), ({"splits": ["a", "a"]}, "'splits': 'a' appears twice")):  # fmt: skip
         with pytest.raises(ValueError, match=re.escape(words)):
             convert.folder("nowhere", tmp_path / "dst", **options)
     for options, words in (({"num_threads": "many"}, "threads is 'many', expected int"), ({"thread": 1}, "there is no option 'thread'"), ({"shuffle": False}, "there is no option 'shuffle'"), ({"resume": 1}, "expected bool")):

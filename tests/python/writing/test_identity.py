@@ -81,7 +81,7 @@ def test_removed_records_are_in_no_file(pictures: Path, tmp_path: Path) -> None:
     files = [path.read_bytes() for path in (tmp_path / "a").rglob("*") if path.is_file()]
     assert not any(picture[-200:-20] in file or b"cat/3.jpg" in file for file in files)
     assert "cat/3.jpg" not in ffkit.Dataset(tmp_path / "a", "train").column("id")
-    with pytest.raises(ffkit.NotFoundError, match="no record has any of the ids 'cat/3.jpg'"):
+    with pytest.raises(ffkit.NotFoundError, match="the data set has no records with the ids 'cat/3.jpg'"):
         ffkit.convert.remove(tmp_path / "a", ["cat/3.jpg"])
     with pytest.raises(ffkit.UnsupportedError, match="cannot be changed in place"):
         ffkit.convert.remove("s3://bucket/set", ["a"])

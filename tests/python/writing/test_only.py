@@ -87,7 +87,7 @@ def test_resume_and_parts_know_the_choice(tmp_path):
 
 
 def test_records_that_refer_to_others_cannot_be_chosen(tmp_path):
-    with pytest.raises(ValueError, match="only: its records refer to each other by number, so none can be left out"):
+    with pytest.raises(ValueError, match="'only': the records of this source refer to each other by number, so no record can be left out"):
         convert.nuscenes("nowhere", tmp_path / "a", only=["1"])
     assert "\nonly" not in (convert.nuscenes.__doc__ or "")
 
@@ -98,8 +98,8 @@ def test_data_sets_of_ffkit(tmp_path):
     some = ids_of(tmp_path / "a")[3:5]
     convert.transcode(tmp_path / "a", tmp_path / "b", store="dct", only=some, **options)
     assert ids_of(tmp_path / "b") == some
-    with pytest.raises(ValueError, match="only.* is for reading FFRecord v1"):
+    with pytest.raises(ValueError, match="'only'.* is for reading FFRecord v1"):
         convert.v1(tmp_path / "a", tmp_path / "c", only=some, **options)
     convert.v1(tmp_path / "a", tmp_path / "c", **options)
-    with pytest.raises(ValueError, match="only: the records of this source have no field 'id'.*'image', 'label'"):
+    with pytest.raises(ValueError, match="'only': this option needs a field 'id'.*'image', 'label'"):
         convert.v1(tmp_path / "c", tmp_path / "d", only=some, **options)

@@ -106,12 +106,12 @@ def test_a_job_that_is_over(tmp_path):
     first.begin()
     old = pickle.loads(pickle.dumps(first))
     first.abort()
-    with pytest.raises(ffkit.Error, match=f"is no longer written by the job {first.job}"):
+    with pytest.raises(ffkit.Error, match=f"the job {first.job} no longer writes this split"):
         run(old, 0)
     old.abort()  # nothing is there
     first.begin()  # again, as another job
     assert first.job != old.job
-    with pytest.raises(ffkit.Error, match="is no longer written by the job"):
+    with pytest.raises(ffkit.Error, match="no longer writes this split"):
         run(old, 0)
     old.abort()  # and not another's
     assert first.commit([run(first, 0)]).num_records == SAMPLES

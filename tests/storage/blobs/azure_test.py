@@ -157,17 +157,17 @@ for variables, path in (({"IDENTITY_ENDPOINT": identity + "/msi/token", "IDENTIT
 
 # What goes wrong is said.
 cases = [
-    (("get", at("none"), FOLDER / "x"), by_key, f"not_found: {at('none')}: cannot be read: it is not there"),
-    (("list", f"az://{ACCOUNT}/no-such-box/x"), by_key, f"not_found: az://{ACCOUNT}/no-such-box/x: cannot be listed: there is no container 'no-such-box' at 127.0.0.1"),
-    (("find", f"az://{ACCOUNT}/no-such-box/x"), azure(AZURE_STORAGE_CONNECTION_STRING=box.string(AccountKey="d3Jvbmc=")), f"invalid_argument: az://{ACCOUNT}/no-such-box/x: cannot be examined: the keys of AZURE_STORAGE_CONNECTION_STRING are wrong (AuthenticationFailed"),
-    (("find", at("x")), azure(**endpoint, AZURE_STORAGE_SAS_TOKEN="sv=1&sig=secret%2Fof"), f"invalid_argument: {at('x')}: cannot be examined: the keys of AZURE_STORAGE_SAS_TOKEN are wrong"),
+    (("get", at("none"), FOLDER / "x"), by_key, f"not_found: {at('none')}: this address cannot be read, because the object does not exist"),
+    (("list", f"az://{ACCOUNT}/no-such-box/x"), by_key, f"not_found: az://{ACCOUNT}/no-such-box/x: this address cannot be listed, because there is no container 'no-such-box' at 127.0.0.1"),
+    (("find", f"az://{ACCOUNT}/no-such-box/x"), azure(AZURE_STORAGE_CONNECTION_STRING=box.string(AccountKey="d3Jvbmc=")), f"invalid_argument: az://{ACCOUNT}/no-such-box/x: this address cannot be examined, because the keys of AZURE_STORAGE_CONNECTION_STRING are wrong (AuthenticationFailed"),
+    (("find", at("x")), azure(**endpoint, AZURE_STORAGE_SAS_TOKEN="sv=1&sig=secret%2Fof"), f"invalid_argument: {at('x')}: this address cannot be examined, because the keys of AZURE_STORAGE_SAS_TOKEN are wrong"),
     (("find", at("x")), azure(**endpoint), f"invalid_argument: {at('x')}: has no Azure credentials: AZURE_STORAGE_KEY is not set, AZURE_STORAGE_SAS_TOKEN is not set, IDENTITY_ENDPOINT and IDENTITY_HEADER are not set, the identity at 127.0.0.1:9 gives no token"),
     (("find", at("x")), azure(**endpoint, AZURE_STORAGE_ACCOUNT="other", AZURE_STORAGE_KEY=KEY), f"invalid_argument: {at('x')}: has no Azure credentials: AZURE_STORAGE_KEY belongs to the account other"),
-    (("find", at("x")), azure(AZURE_STORAGE_KEY="secret/of none"), "invalid_argument: the key in AZURE_STORAGE_KEY is not base64"),
+    (("find", at("x")), azure(AZURE_STORAGE_KEY="secret/of none"), "invalid_argument: the key in AZURE_STORAGE_KEY is not valid base64 text"),
     (("find", at("x")), azure(AZURE_STORAGE_CONNECTION_STRING="secret/of none"), "invalid_argument: a part of AZURE_STORAGE_CONNECTION_STRING lacks '='"),
-    (("find", at("x?sv=1&sig=secret%2Fof")), by_key, f"invalid_argument: {at('x?...')}: has a signature: set AZURE_STORAGE_SAS_TOKEN instead"),
-    (("find", f"az://{ACCOUNT}"), by_key, f"invalid_argument: az://{ACCOUNT}: names no container; write it as az://ACCOUNT/CONTAINER/PATH"),
-    (("put", at("x"), small), azure(**endpoint, AZURE_NO_SIGN_REQUEST="1"), f"invalid_argument: {at('x')}: cannot be written: access is denied to requests that are not signed (AuthenticationFailed: as the test wants); give credentials, and unset AZURE_NO_SIGN_REQUEST"),
+    (("find", at("x?sv=1&sig=secret%2Fof")), by_key, f"invalid_argument: {at('x?...')}: the address has a signature, so set AZURE_STORAGE_SAS_TOKEN instead"),
+    (("find", f"az://{ACCOUNT}"), by_key, f"invalid_argument: az://{ACCOUNT}: the address has no container; write the address as az://ACCOUNT/CONTAINER/PATH"),
+    (("put", at("x"), small), azure(**endpoint, AZURE_NO_SIGN_REQUEST="1"), f"invalid_argument: {at('x')}: this address cannot be written, because access is denied to requests that are not signed (AuthenticationFailed: as the test wants); give credentials, and unset AZURE_NO_SIGN_REQUEST"),
 ]
 
 # R2 is S3 elsewhere, and never AWS.
@@ -175,7 +175,7 @@ bucket = Bucket()
 r2 = environment(**KEYS, R2_ENDPOINT_URL=bucket.url, AWS_ENDPOINT_URL="http://127.0.0.1:9")
 expect(tool("put", "R2://bucket/x", small, env=r2) == "written" and tool("list", "r2://bucket/", env=r2) == "object 25600 r2://bucket/x")
 expect(tool("find", "s3a://bucket/x", env=environment(**KEYS, AWS_ENDPOINT_URL=bucket.url)).startswith("25600 "))
-cases.append((("find", "r2://bucket/x"), environment(**KEYS), "invalid_argument: r2://bucket: has neither an endpoint nor an account of R2; set R2_ACCOUNT_ID"))
+cases.append((("find", "r2://bucket/x"), environment(**KEYS), "invalid_argument: r2://bucket: neither an R2 endpoint nor an R2 account is given; set R2_ACCOUNT_ID"))
 for arguments, variables, message in cases:
     said = tool(*arguments, env=variables, code=1)
     print(said)

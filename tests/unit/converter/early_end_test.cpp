@@ -73,7 +73,7 @@ TEST_F(EarlyEndTest, AnyExceptionKeepsFinishedShards) {
   for (const auto& [fail, words] : cases) {
     EXPECT_THAT(fail_after(3000, fail, early_options()),
                 AllOf(HasSubstr(words), HasSubstr("shards are finished"),
-                      HasSubstr("run it again with resume = true to continue")));
+                      HasSubstr("run the conversion again with resume = true to continue")));
     const auto shards = shards_in(dir_ / "out");
     EXPECT_GE(shards.size(), 1U) << words;
     // Again at once, before there is anything new.
@@ -86,9 +86,10 @@ TEST_F(EarlyEndTest, AnyExceptionKeepsFinishedShards) {
 // A list without the file would be another conversion, so skipping it does not go on.
 TEST_F(EarlyEndTest, AFileThatIsGoneIsToBeBroughtBack) {
   const auto gone = [] { throw Error(ErrorCode::not_found, "cannot be opened"); };
-  EXPECT_THAT(fail_after(3000, gone, early_options()),
-              AllOf(HasSubstr("restore the old file, then run it again with resume = true"),
-                    ::testing::Not(HasSubstr("bad_samples"))));
+  EXPECT_THAT(
+      fail_after(3000, gone, early_options()),
+      AllOf(HasSubstr("restore the old file, then run the conversion again with resume = true"),
+            ::testing::Not(HasSubstr("bad_samples"))));
   expect_that_it_can_go_on();
 }
 

@@ -132,10 +132,10 @@ TEST_F(OldLeftovers, APartIsGoneOnWith) {
               HasSubstr("jsonl source part_1 --part 1/2 --shard-size 1M --quiet --resume"));
   EXPECT_THAT(
       sentence_of([&] { make("part", {.part = "1/2", .seed = 7, .resume = true}); }),
-      AllOf(HasSubstr(
-                "has an unfinished conversion that differs in option seed (was '0', now '7'), "),
-            HasSubstr("; give the source and the options that it was started with, or run without "
-                      "resume = true to start over")));
+      AllOf(HasSubstr("and this conversion differs in option seed (was '0', now '7'), "),
+            HasSubstr(
+                "; give the source and the options of the unfinished conversion, or run without "
+                "resume = true to start over")));
   make("part", {.part = "1/2", .resume = true});
   EXPECT_THAT(notes_, Contains(HasSubstr("train: 1 of 2 shards are finished; continuing")));
   make("other", {.part = "2/2"});
@@ -179,8 +179,8 @@ TEST_F(OldLeftovers, PartsOfOnePlaceAreGoneOnWithAndMerged) {
   replace_in_files(dir_ / "shared", "ee2e55ec6d225969",
                    now.substr(now.find("\nplan ") + std::strlen("\nplan "), 16));
   EXPECT_THAT(sentence_of([&] { merge_datasets(dir_ / "shared", {}, {}); }),
-              HasSubstr("this part of the conversion has not finished; wait for it, or finish it "
-                        "with: "));
+              HasSubstr("this part of the conversion has not finished; wait until the part is "
+                        "finished, or finish it with: "));
   const ConvertSummary summary =
       make("shared", {.part = "2/2", .resume = true, .merge_when_complete = true});
   EXPECT_EQ(summary.merged.size(), 1U);
@@ -244,10 +244,9 @@ TEST_F(OldSink, IsTakenUp) {
 }
 
 TEST_F(OldSink, IsRemovedByAnotherJob) {
-  EXPECT_THAT(
-      sentence_of([&] { ShardSink::take_up(dir_ / "sink", "train", "another", options_); }),
-      HasSubstr("is no longer written by the job another: that job was finished or given up, or "
-                "another job has started to write this split"));
+  EXPECT_THAT(sentence_of([&] { ShardSink::take_up(dir_ / "sink", "train", "another", options_); }),
+              HasSubstr("the job another no longer writes this split, because the job has ended or "
+                        "another job has started to write the split"));
   SampleWriterOptions options = options_;
   options.note = [this](const std::string& note) { notes_.push_back(note); };
   ShardSink sink = ShardSink::begin(dir_ / "sink", "train", options);

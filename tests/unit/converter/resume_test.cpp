@@ -60,7 +60,7 @@ TEST_F(ResumeTest, GivesTheBytesOfAnUndisturbedRun) {
   for (const int64_t num_reads : {2500, 5000, 7900}) {
     EXPECT_THAT(stop_after(num_reads, options_of()),
                 AllOf(HasSubstr("stopped on request"), HasSubstr("shards are finished"),
-                      HasSubstr("run it again with resume = true to continue")));
+                      HasSubstr("run the conversion again with resume = true to continue")));
     EXPECT_ERROR(Dataset::open(dir_ / "out", "train"), invalid_argument);
     const FakeSource source(kSamples, kBad);
     ConvertOptions options = options_of();
@@ -95,7 +95,7 @@ TEST_F(ResumeTest, StartsOverWithoutIt) {
 
 TEST_F(ResumeTest, LeavesNothingWhenNoShardIsFinished) {
   EXPECT_THAT(stop_after(100, options_of()),
-              ::testing::Not(HasSubstr("run it again with resume = true to continue")));
+              ::testing::Not(HasSubstr("run the conversion again with resume = true to continue")));
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 
@@ -198,7 +198,7 @@ TEST_F(ResumeTest, GatheringGoesOn) {
   options.read = ReadMode::gather;
   // In the middle of the archive nothing is finished; what is gathered is removed.
   EXPECT_THAT(stop_after(5000, options),
-              ::testing::Not(HasSubstr("run it again with resume = true to continue")));
+              ::testing::Not(HasSubstr("run the conversion again with resume = true to continue")));
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 
   // When all is gathered and some shards are written, the archive is not read again.

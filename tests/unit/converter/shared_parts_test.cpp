@@ -129,7 +129,8 @@ TEST_F(SharedPartsTest, MorePartsThanShards) {
   for (int64_t index = 1; index <= 20; ++index) {
     EXPECT_EQ(make(index, 20).num_finished_parts, index);
   }
-  EXPECT_THAT(notes_, Contains(HasSubstr("part 1/20 has nothing to do: no split has more than")));
+  EXPECT_THAT(notes_,
+              Contains(HasSubstr("part 1/20 has nothing to do, because no split has more than")));
   EXPECT_TRUE(holds(wanted));
   EXPECT_TRUE(make(1, 20, /*resume=*/true).was_finished);
 }

@@ -52,11 +52,13 @@ void write_values_shard(const std::filesystem::path& path) {
   writer.finish();
 }
 
-constexpr std::array kWrong = {"field 'tensor': 5 bytes are not a tensor of f32",
-                               "field 'list': 5 bytes are not a list of string",
-                               "field 'tensors': 5 bytes are not a list of tensor",
-                               "field 'scalar': 5 bytes are not a i32"};
-constexpr const char* kWrongItem = "field 'tensors': 5 bytes are not a tensor of u16";
+constexpr std::array kWrong = {
+    "field 'tensor' has 5 bytes, but these bytes are not a tensor of f32",
+    "field 'list' has 5 bytes, but these bytes are not a list of string",
+    "field 'tensors' has 5 bytes, but these bytes are not a list of tensor",
+    "field 'scalar' has 5 bytes, but these bytes are not a i32"};
+constexpr const char* kWrongItem =
+    "field 'tensors' has 5 bytes, but these bytes are not a tensor of u16";
 
 TEST(FieldValues, ThatAreImpossibleAreFoundByVerify) {
   const TempDir dir;

@@ -142,8 +142,8 @@ TEST(Schema, DifferenceNamesTheField) {
   other.fields[1].dtype = DType::u16;
   EXPECT_EQ(
       image_classification_schema().difference(other),
-      "field 1 is 'label' scalar i64 with column in one and 'label' scalar u16 with column in the "
-      "other");
+      "field 1 is 'label' scalar i64 with column in one schema and 'label' scalar u16 with column "
+      "in the other schema");
   EXPECT_ERROR(other.require("lable"), not_found, .subject = field);
 }
 

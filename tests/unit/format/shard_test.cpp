@@ -255,7 +255,7 @@ TEST_F(DamagedShard, VerifyListsEveryDamagedRecord) {
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(problems[0].record, 1);
   EXPECT_EQ(problems[0].offset, before.locate(1).offset);
-  EXPECT_THAT(problems[0].message, HasSubstr("the record is damaged: CRC-32C"));
+  EXPECT_THAT(problems[0].message, HasSubstr("the record is damaged: the CRC-32C"));
   EXPECT_EQ(problems[1].record, 4);
 }
 

@@ -237,7 +237,8 @@ TEST_F(CocoTest, ReportsPicturesOfAnotherSize) {
   std::vector<SampleProblem> problems;
   (void)record_of(*source, 0, 0, &problems);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_EQ(problems[0].reason, "is 16 x 16 pixels, but 17 x 16 according to its annotations");
+  EXPECT_EQ(problems[0].reason,
+            "the picture has 16 x 16 pixels, but its annotations say 17 x 16 pixels");
 }
 
 // A phone's picture of 24 x 16 that is shown as 16 x 24, and annotated so.
@@ -274,7 +275,7 @@ TEST_F(CocoTest, CountsMissingPicturesBeforeAnythingIsWritten) {
   const auto source = open(kInstances, {.allow_missing = true});
   EXPECT_EQ(source->splits()[0].num_samples, 1);
   EXPECT_EQ(source->describe(0, 0), (dir_ / "train2017/sub/a.jpg").string());
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("are missing: b.jpg; they are left")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("are missing: b.jpg; ffkit leaves")));
 }
 
 TEST_F(CocoTest, RefusesWhatDoesNotGoTogether) {
@@ -414,8 +415,10 @@ TEST_F(CocoTest, SaysWhichSplitsAreNotThere) {
   write_file(dir_ / "export/train/_annotations.coco.json",
              R"({"images": [{"id": 1, "file_name": "b.jpg"}]})");
   std::filesystem::create_directory(dir_ / "export/test");
-  EXPECT_THAT(open_coco(dir_ / "export")->notes(),
-              Contains(HasSubstr("/test: has no _annotations.coco.json, so it is left out")));
+  EXPECT_THAT(
+      open_coco(dir_ / "export")->notes(),
+      Contains(HasSubstr(
+          "/test: the folder has no _annotations.coco.json, so ffkit leaves this folder out")));
   std::filesystem::create_symlink("/nowhere/valid", dir_ / "export/valid");
   EXPECT_ERROR(open_coco(dir_ / "export"), not_found);
   std::filesystem::rename(dir_ / "train2017", dir_ / "away");

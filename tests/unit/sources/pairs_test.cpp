@@ -81,9 +81,11 @@ TEST_F(PairsTest, RefusesNamesWithoutAllFilesUnlessTheyAreSkipped) {
   skipping.skip_unpaired = true;
   const auto source = open_pairs(skipping);
   EXPECT_THAT(pair_ids(*source), ElementsAre("a.jpg"));
-  EXPECT_THAT(source->notes(),
-              ElementsAre(HasSubstr("4 of 5 names lack a file: 'b' has no mask, 'c' has no mask, "
-                                    "'d' has no mask, ...; left out")));
+  EXPECT_THAT(
+      source->notes(),
+      ElementsAre(HasSubstr(
+          "4 of 5 names lack a file in one of the folders: 'b' has no mask, 'c' has no mask, "
+          "'d' has no mask, ...; ffkit leaves out these names")));
 }
 
 TEST_F(PairsTest, RefusesFoldersThatShareNoName) {

@@ -181,9 +181,10 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   EXPECT_EQ(summary.num_reported, 5);
   EXPECT_EQ(summary.num_skipped(), 0);
   const std::string report = read_file(dir / "out/report.jsonl");
-  for (const char* reason : {"in.jsonl:2: is not valid JSON", "in.jsonl:3: is not a JSON object",
-                             "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is not text",
-                             "has 2012 bytes, but a document may have at most 1024"}) {
+  for (const char* reason :
+       {"in.jsonl:2: the text is not valid JSON", "in.jsonl:3: is not a JSON object",
+        "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is not text",
+        "the document has 2012 bytes, more than the limit of 1024 bytes"}) {
     EXPECT_THAT(report, HasSubstr(reason));
   }
   // What is finished is known again.

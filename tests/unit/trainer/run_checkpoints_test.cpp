@@ -14,8 +14,12 @@ TEST(CheckpointWriter, WritesOneAfterTheOther) {
   const testing::TempDir temp;
   std::atomic<int> num_done{0};
   CheckpointWriter writer;
-  for (int i = 0; i < 5; ++i)
-    writer.write(temp / std::to_string(i), contents(), [&] { ++num_done; });
+  for (int i = 0; i < 5; ++i) {
+    writer.write([&num_done, path = temp / std::to_string(i)] {
+      write_safetensors(path, contents());
+      ++num_done;
+    });
+  }
   writer.wait();
   EXPECT_EQ(num_done, 5);
   for (int i = 0; i < 5; ++i)
@@ -26,8 +30,11 @@ TEST(CheckpointWriter, WritesOneAfterTheOther) {
 TEST(CheckpointWriter, ThrowsWhatTheOneBeforeFailedWith) {
   const testing::TempDir temp;
   CheckpointWriter writer;
-  writer.write(temp / "none/a", contents(), [] {});
-  EXPECT_ERROR(writer.write(temp / "b", contents(), [] {}), io);
+  const auto write = [&](const char* name) {
+    writer.write([path = temp / name] { write_safetensors(path, contents()); });
+  };
+  write("none/a");
+  EXPECT_ERROR(write("b"), io);
   writer.wait();
   EXPECT_FALSE(fs::exists(temp / "b"));
 }
@@ -96,7 +103,7 @@ TEST(GoodCheckpoint, IsAtOnceOneOfWeightsThatWereValidated) {
   good.proven(10);
   good.written("a", 10);
   EXPECT_EQ(good.path(), "a");
-  EXPECT_EQ(good.put_aside(), "; the last good checkpoint is a");
+  EXPECT_EQ(good.put_aside(), ". The last good checkpoint is a");
 }
 
 // The data, too, may be why the first step fails: what another run wrote is not renamed.
@@ -107,11 +114,11 @@ TEST(GoodCheckpoint, DoesNotRenameWhatTheRunGoesOnFrom) {
   GoodCheckpoint good;
   EXPECT_EQ(good.put_aside(), "");
   good.resumed(first, 10);
-  EXPECT_NE(good.put_aside().find("this was the first step after " + first.string()),
+  EXPECT_NE(good.put_aside().find("This was the first step after the checkpoint " + first.string()),
             std::string::npos);
   EXPECT_TRUE(fs::exists(first));
   good.proven(10);
-  EXPECT_EQ(good.put_aside(), "; the last good checkpoint is " + first.string());
+  EXPECT_EQ(good.put_aside(), ". The last good checkpoint is " + first.string());
 }
 
 }  // namespace

@@ -78,13 +78,6 @@ TEST(OptionsFile, QuotesPathsSoThatTheyCanBeReadBack) {
   }
 }
 
-TEST(OptionsFile, ReplacesWhatWasThere) {
-  const testing::TempDir temp;
-  std::ofstream(temp / "config.toml") << "old";
-  write_options_file(temp / "config.toml", TrainOptions{});
-  EXPECT_EQ(testing::read_file(temp / "config.toml"), options_to_toml({}));
-}
-
 // How many ranks of three a check ends with an error.
 template <typename Check>
 int ranks_that_fail(const Check& check) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -46,7 +45,8 @@ class BevFormerTask final : public Task {
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = bevformer(stored).arch;
     if (other == own().arch) return {};
-    return fmt::format("has the arch {}, but {} was asked for", other, own().arch);
+    return fmt::format("the checkpoint has the arch {}, but this run has the arch {}", other,
+                       own().arch);
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t epoch) override;
@@ -133,8 +133,8 @@ std::unique_ptr<BatchSource> BevFormerTask::training_batches(int64_t epoch) {
   nuscenes::Windows drawn = windows(epoch);
   if (drawn.num_windows() < options().global_batch_size) {
     throw dataset_error(train_->keyframes.path(), ErrorCode::invalid_argument,
-                        "the split has {} keyframes to train on, but one step needs {}; give a "
-                        "smaller {}",
+                        "the split has {} keyframes to train on, but one training step needs {} "
+                        "keyframes; give a smaller {}",
                         drawn.num_windows(), options().global_batch_size,
                         option_name("batch_size"));
   }

@@ -28,19 +28,19 @@ void add_split_options(OptionTable& t, ClassificationOptions& o) {
   t.add("train-split", o.train_split, "Split to train on")
       .set_stored(o.train_split != ClassificationOptions().train_split)
       .require(!o.train_split.empty(), "the name of a split");
-  t.add("val-split", o.val_split, "Split for validation")
+  t.add("val-split", o.val_split, "Split to validate on")
       .set_stored(o.val_split != ClassificationOptions().val_split)
       .require(!o.val_split.empty(), "the name of a split");
   t.add("val-share", o.val_share,
-        "Uses this share of the training split for validation instead of --val-split, and does not "
-        "train on it. The ids of the records decide, so pictures that are added later do not move "
-        "other records; 0: off")
+        "Share of the training split that is used for validation instead of --val-split, and not "
+        "for training. The ids of the records decide, so pictures that you add later do not move "
+        "other records. 0 means that --val-split is used")
       .set_stored(o.val_share != 0)
       .set_of_data()
       .set_yields_to({"val-split"})
       .require(o.val_share >= 0 && o.val_share < 1, "0 or more and less than 1")
       .require(o.val_share == 0 || o.val_split == ClassificationOptions().val_split,
-               "0 with a validation split of its own");
+               "0 if --val-split is given");
 }
 
 }  // namespace
@@ -54,35 +54,40 @@ void ClassificationOptions::describe(OptionTable& t, const TrainOptions& general
   t.store_behind("data");
   add_split_options(t, *this);
   t.group("Network");
-  t.add("arch", arch, "Model; names are torchvision's").set_choices(arch_names()).set_names_model();
+  t.add("arch", arch,
+        "Network, by the name that torchvision has for it. --list-archs prints the names")
+      .set_choices(arch_names())
+      .set_names_model();
   t.store_behind("pretrained");
   describe_pictures(*this, t, general.epochs);
   t.store_behind("clip-grad-norm");
   t.group("Network");
-  t.add("label-smoothing", label_smoothing, "Label smoothing in training")
+  t.add("label-smoothing", label_smoothing,
+        "Amount of label smoothing in the training loss. 0 means no smoothing")
       .require(label_smoothing >= 0 && label_smoothing < 1, "0 or more and less than 1");
-  t.add(
-       "dropout", dropout,
-       "Probability that an input of the head is dropped in training; -1: the model's own, 0.2 for "
-       "MobileNet and EfficientNet and 0 for the others")
+  t.add("dropout", dropout,
+        "Probability that an input of the head is dropped in training. -1: the probability that "
+        "torchvision's network has, for example 0 in ResNet, 0.2 in MobileNet and 0.5 in VGG")
       .set_stored(dropout != -1)
       .require(dropout == -1 || (dropout >= 0 && dropout < 1), "0 or more and less than 1, or -1");
   t.add("class-weights", class_weights,
-        "Weights of the classes in the training loss: balanced (inverse to their numbers of "
-        "pictures), or a file with lines CLASS WEIGHT or a JSON object")
+        "Weights of the classes in the training loss. With the word 'balanced', the weight of a "
+        "class is inverse to its number of pictures. Other values are files with lines CLASS "
+        "WEIGHT, or with a JSON object")
       .set_stored(!class_weights.empty());
   t.add("balance", balance,
-        "Draws each class equally often in training, with replacement, whatever its number of "
-        "pictures")
+        "Draws samples with replacement in training, so that each class appears equally often, "
+        "even if some classes have more pictures")
       .set_stored(balance)
-      .require(!balance || !general.data.are_several(), "off with several data sets")
-      .require(!balance || general.order == Order::automatic, "off with an order of samples");
+      .require(!balance || !general.data.are_several(), "off if several data sets are given")
+      .require(!balance || general.order == Order::automatic, "off if --order is given");
   t.store_behind("ema-steps");
   t.add("zero-init-residual", zero_init_residual,
-        "Initialises the last norm of each residual block with 0");
+        "Sets the weights of the last norm of each residual block to 0 at the beginning of the "
+        "training");
   t.store_behind("loss-scale");
   t.add("channels-last", channels_last,
-        "Memory format NHWC for pictures and convolutions (default: on)");
+        "Uses the memory format NHWC for pictures and convolutions (default: on)");
 }
 
 namespace {
@@ -93,6 +98,9 @@ uint64_t hash_of(std::string_view text) {
   return mix64(fnv1a64(std::as_bytes(std::span(text))) - 0x9E3779B97F4A7C15);
 }
 
+// The records of `split` that are held out, or all others, in its order, by their column "id".
+// Throws Error(invalid_argument) when there is no such column, and when none would be left on one
+// side.
 Dataset side_of(const Dataset& split, double share, bool is_held) {
   const std::optional<std::vector<std::string>> ids = record_ids(split);
   if (!ids) {
@@ -125,14 +133,6 @@ std::optional<std::vector<std::string>> record_ids(const Dataset& dataset) {
 bool is_held_out(std::string_view id, double share) {
   constexpr double kTwoTo53 = 9007199254740992;
   return static_cast<double>(hash_of(id) >> 11) < share * kTwoTo53;
-}
-
-Dataset held_out(const Dataset& split, double share) {
-  return side_of(split, share, true);
-}
-
-Dataset without_held_out(const Dataset& split, double share) {
-  return side_of(split, share, false);
 }
 
 namespace {
@@ -197,14 +197,14 @@ std::vector<std::string> class_list(const Dataset& dataset,
 Dataset open_train(const TrainOptions& options) {
   const ClassificationOptions& own = classification(options);
   Dataset train = open_mixed_split(options, {own.train_split}, classification_misfit);
-  return own.val_share > 0 ? without_held_out(train, own.val_share) : train;
+  return own.val_share > 0 ? side_of(train, own.val_share, /*is_held=*/false) : train;
 }
 
 Dataset open_val(const TrainOptions& options) {
   const ClassificationOptions& own = classification(options);
   if (own.val_share > 0) {
-    return held_out(open_mixed_split(options, {own.train_split}, classification_misfit),
-                    own.val_share);
+    return side_of(open_mixed_split(options, {own.train_split}, classification_misfit),
+                   own.val_share, /*is_held=*/true);
   }
   try {
     return open_mixed_validation(options, {own.val_split}, classification_misfit);
@@ -228,8 +228,8 @@ std::string class_difference(const std::vector<std::string>& first,
   const auto name = [](const auto& at, const auto& all) {
     return at == all.end() ? "missing" : fmt::format("'{}'", printable(*at));
   };
-  return fmt::format("class {} is {} in the first and {} in the second", a - first.begin(),
-                     name(a, first), name(b, second));
+  return fmt::format("class {} is {} here and {} there", a - first.begin(), name(a, first),
+                     name(b, second));
 }
 
 Dataset open_val(const TrainOptions& options, const std::vector<std::string>& classes) {
@@ -237,8 +237,8 @@ Dataset open_val(const TrainOptions& options, const std::vector<std::string>& cl
   const std::vector<std::string>& own = val.manifest().classes;
   if (!own.empty() && own != classes) {
     throw dataset_error(val.path(), ErrorCode::invalid_argument,
-                        "its {} classes differ from the {} classes of the model ({}); convert both "
-                        "splits from the same source",
+                        "the {} classes of this split differ from the {} classes of the model "
+                        "({}); convert both splits from the same source",
                         own.size(), classes.size(), class_difference(own, classes));
   }
   return val;

@@ -25,12 +25,6 @@ std::optional<std::vector<std::string>> record_ids(const Dataset& dataset);
 // smaller one does. 0 < share < 1.
 bool is_held_out(std::string_view id, double share);
 
-// The records of `split` that are held out, or all others, in its order, by their column "id".
-// Throws Error(invalid_argument) when there is no such column, and when none would be left on one
-// side.
-Dataset held_out(const Dataset& split, double share);
-Dataset without_held_out(const Dataset& split, double share);
-
 // The classes of a split: the manifest's, or "0" .. "max(label)" when it names none. Throws
 // Error(invalid_argument) for a split without labels, and, before anything is allocated, for a
 // label of which the head would not fit into the memory that the process may use.

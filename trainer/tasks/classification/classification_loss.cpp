@@ -7,11 +7,9 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/zeros.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -44,27 +42,26 @@ namespace {
 
 using Weighted = std::vector<std::pair<std::string, double>>;
 
-[[noreturn]] void refuse_file(const std::string& file, const std::string& message) {
-  throw error_at(file, ErrorCode::invalid_argument, message);
-}
-
 std::string read_text(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
-    throw error_at(file, ErrorCode::not_found,
-                   "this file of class weights does not exist; give another file, or balanced");
+    throw error_at(
+        file, ErrorCode::not_found,
+        "this file of class weights does not exist; give another file, or the word 'balanced'");
   }
   return read_user_text(file);
 }
 
 Weighted read_json(const std::string& file, const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse_file(file, "is not a JSON object of classes and weights");
+  if (!json.is_object())
+    throw error_at(file, ErrorCode::invalid_argument,
+                   "the file is not a JSON object with a weight for each class");
   Weighted out;
   for (const auto& item : json.items()) {
     if (!item.value().is_number())
-      refuse_file(
-          file, fmt::format("the weight of the class '{}' is not a number", printable(item.key())));
+      throw error_at(file, ErrorCode::invalid_argument,
+                     "the weight of the class '{}' is not a number", printable(item.key()));
     out.emplace_back(item.key(), item.value().get<double>());
   }
   return out;
@@ -89,7 +86,8 @@ Weighted read_lines(const std::string& file, const std::string& text) {
     const bool is_number = space != std::string::npos && end_of_name != std::string::npos &&
                            std::from_chars(line.data() + space + 1, last, weight).ptr == last;
     if (!is_number)
-      refuse_file(file, fmt::format("line {} is not a class followed by a weight", number));
+      throw error_at(file, ErrorCode::invalid_argument,
+                     "line {} does not consist of a class and a weight", number);
     out.emplace_back(line.substr(0, end_of_name + 1), weight);
   }
   return out;
@@ -121,26 +119,35 @@ at::Tensor class_weights(const std::string& choice, const std::vector<std::strin
   for (const auto& [name, value] : weights) {
     const size_t found = std::ranges::find(classes, name) - classes.begin();
     if (found == classes.size())
-      refuse_file(choice, fmt::format("names the class '{}', which the data set does not have",
-                                      printable(name)));
+      throw error_at(choice, ErrorCode::invalid_argument,
+                     "the file has a weight for the class '{}', but the data set has no such class",
+                     printable(name));
     if (is_there[found])
-      refuse_file(choice, fmt::format("names the class '{}' twice", printable(name)));
+      throw error_at(choice, ErrorCode::invalid_argument,
+                     "the file has two weights for the class '{}'; remove one of the two",
+                     printable(name));
     // Products with them and their sums stay numbers of 32 bits.
     if (value != 0 && !(value >= 1e-12 && value <= 1e12))
-      refuse_file(choice,
-                  fmt::format("the weight of the class '{}' is {}, but must be 0, or 1e-12 to 1e12",
-                              printable(name), value));
+      throw error_at(
+          choice, ErrorCode::invalid_argument,
+          "the weight of the class '{}' is {}, but it must be 0 or between 1e-12 and 1e12",
+          printable(name), value);
     is_there[found] = true;
     weight[found] = static_cast<float>(value);
   }
   const auto missing = std::ranges::find(is_there, false);
   if (missing != is_there.end())
-    refuse_file(choice, fmt::format("has no weight for the class '{}'",
-                                    printable(classes[missing - is_there.begin()])));
-  if (out.sum().item<double>() == 0) refuse_file(choice, "gives all classes the weight 0");
+    throw error_at(choice, ErrorCode::invalid_argument, "the file has no weight for the class '{}'",
+                   printable(classes[missing - is_there.begin()]));
+  if (out.sum().item<double>() == 0)
+    throw error_at(
+        choice, ErrorCode::invalid_argument,
+        "the file gives all classes the weight 0; give at least one class a larger weight");
   const auto counts = [weight](int64_t label) { return weight[label] > 0; };
   if (!labels.empty() && std::ranges::none_of(labels, counts))
-    refuse_file(choice, "gives all classes with records in the data set the weight 0");
+    throw error_at(choice, ErrorCode::invalid_argument,
+                   "all classes that have records in the data set have the weight 0; give at least "
+                   "one of these classes a larger weight");
   return out;
 }
 

@@ -177,13 +177,14 @@ class ClassificationTask final : public Task {
   void set_facts(const TaskFacts& facts) override { classes_ = parse_classes(facts); }
   std::string misfit(const TrainOptions& stored, const TaskFacts& facts) const override {
     if (classification(stored).arch != own().arch)
-      return fmt::format("has the arch {}, but {} was asked for", classification(stored).arch,
-                         own().arch);
+      return fmt::format("the checkpoint has the arch {}, but this run has the arch {}",
+                         classification(stored).arch, own().arch);
     const std::vector<std::string> stored_classes = parse_classes(facts);
     if (stored_classes != classes_)
-      return fmt::format("its {} classes differ from the {} of the data set {}: {}",
-                         stored_classes.size(), classes_.size(), options().data.string(),
-                         class_difference(stored_classes, classes_));
+      return fmt::format(
+          "the {} classes of this checkpoint differ from the {} classes of the data set {}: {}",
+          stored_classes.size(), classes_.size(), options().data.string(),
+          class_difference(stored_classes, classes_));
     return {};
   }
   TaskFacts facts_of_weights(const std::vector<NamedTensor>& weights,
@@ -318,7 +319,8 @@ std::unique_ptr<BatchSource> ClassificationTask::prediction_batches() {
   if (!has_labels || (!own.empty() && own != classes_)) {
     if (has_labels && setting().place.rank == 0) {
       warn_on_stderr(fmt::format(
-          "{}: its {} classes differ from the {} of the model ({}), so its labels are ignored",
+          "{}: the {} classes of this data set differ from the {} classes of the model ({}), so "
+          "ffkit ignores the labels of this data set",
           val_->path().string(), own.size(), num_classes(), class_difference(own, classes_)));
     }
     loader.label_field.clear();
@@ -342,8 +344,10 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
     classes_ = parse_classes(described);
     const std::string here = prepared_pictures(own());
     if (here != described.at(kPictures)) {
-      warn_on_stderr(fmt::format("{}: its pictures were prepared as {}, but here as {}",
-                                 file.string(), described.at(kPictures), here));
+      warn_on_stderr(
+          fmt::format("{}: the pictures of the model were prepared as {}, but here the pictures "
+                      "are prepared as {}",
+                      file.string(), described.at(kPictures), here));
     }
   }
   // Of weights that do not say it, they are those of the data.
@@ -355,8 +359,8 @@ TaskFacts ClassificationTask::facts_of_weights(const std::vector<NamedTensor>& w
   }
   if (!classes_.empty() && std::ssize(classes_) != classes) {
     throw error_at(file, ErrorCode::invalid_argument,
-                   "its {} classes differ from the {} of the data set {}: {}", classes,
-                   classes_.size(), options().data.string(), class_difference({}, classes_));
+                   "the weights have {} classes, but the data set {} has {} classes", classes,
+                   options().data.string(), classes_.size());
   }
   if (classes_.empty()) {
     for (int64_t i = 0; i < classes; ++i) classes_.push_back(std::to_string(i));

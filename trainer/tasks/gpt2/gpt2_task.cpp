@@ -173,14 +173,16 @@ std::string Gpt2Task::misfit(const TrainOptions& stored, const TaskFacts& facts)
   const Gpt2Facts other = Gpt2Facts::of(facts);
   const Gpt2Config theirs = configured_network(gpt2(stored), other.vocabulary);
   for (const auto& [name, other_size, own_size] : gpt2_differences(theirs, config_)) {
-    return fmt::format("belongs to a network with {} {}, but {} were asked for", other_size, name,
-                       own_size);
+    return fmt::format("the checkpoint belongs to a network with {} {}, but {} were asked for",
+                       other_size, name, own_size);
   }
   if (config_.norm_epsilon != theirs.norm_epsilon) {
-    return fmt::format("belongs to a network with a layer_norm_epsilon of {}, but {} was asked for",
-                       theirs.norm_epsilon, config_.norm_epsilon);
+    return fmt::format(
+        "the checkpoint belongs to a network with a layer_norm_epsilon of {}, but {} was asked for",
+        theirs.norm_epsilon, config_.norm_epsilon);
   }
-  if (other.tokenizer != facts_.tokenizer) return "its run had data from another tokenizer";
+  if (other.tokenizer != facts_.tokenizer)
+    return "the run of this checkpoint had data from another tokenizer";
   return {};
 }
 
@@ -309,15 +311,16 @@ void Gpt2Task::check_mesh() const {
   const int64_t data = own().data_parallel, found = setting().place.world_size;
   if (data != 0 && data != found) {
     throw error_of(ErrorCode::invalid_argument,
-                   "{0} x {1} x {2} need {3} processes, but {4} were started; start {3}",
+                   "{0} x {1} x {2} need {3} processes, but {4} were started; start {3} processes",
                    option_set("data_parallel", std::to_string(data)),
                    option_set("pipeline_parallel", std::to_string(pipeline)),
                    option_set("tensor_parallel", std::to_string(tensor)), data * pipeline * tensor,
                    found * pipeline * tensor);
   }
   if (options().batch_size % own().micro_batches != 0) {
-    throw error_of(ErrorCode::invalid_argument, "a batch of {} cannot be divided into {} {}",
-                   options().batch_size, own().micro_batches, option_name("micro_batches"));
+    throw error_of(ErrorCode::invalid_argument,
+                   "a batch of {} samples cannot be divided into {} {}", options().batch_size,
+                   own().micro_batches, option_name("micro_batches"));
   }
 }
 

@@ -215,8 +215,7 @@ class RootNetEvaluation final : public Evaluation {
     const auto* row = rows.const_data_ptr<double>();
     std::vector<const double*> in_order;
     for (int64_t i = 0; i < rows.size(0); ++i) in_order.push_back(row + kRootColumns * i);
-    std::sort(in_order.begin(), in_order.end(),
-              [](const double* a, const double* b) { return a[0] < b[0]; });
+    std::ranges::sort(in_order, {}, [](const double* r) { return r[0]; });
     std::vector<int64_t> records;
     for (const double* r : in_order) records.push_back(static_cast<int64_t>(r[0]));
     truth_ = pose::read_root_truth(split_.subset(records));
@@ -264,7 +263,8 @@ class RootNetTask final : public Task {
   std::string misfit(const TrainOptions& stored, const TaskFacts& /*facts*/) const override {
     const std::string& other = rootnet(stored).arch;
     if (other == own().arch) return {};
-    return fmt::format("has the arch {}, but {} was asked for", other, own().arch);
+    return fmt::format("the checkpoint has the arch {}, but this run has the arch {}", other,
+                       own().arch);
   }
 
   std::unique_ptr<BatchSource> training_batches(int64_t /*epoch*/) override {

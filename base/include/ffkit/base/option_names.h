@@ -3,7 +3,8 @@
 // style:
 //
 //   text                       field           command_line      python
-//   option_name("order")        order           --order           order
+//   option_name("order")        'order'         --order           'order'
+//   option_name("bad_samples")  bad_samples     --bad-samples     bad_samples
 //   option_set("order", "x")    order = x       --order x         order="x"
 //   option_on("resume")         resume = true   --resume          resume=True
 //

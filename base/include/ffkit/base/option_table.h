@@ -50,6 +50,9 @@ struct OptionRange {
   double max;
 };
 
+// More choices than these fill a page: help and errors do not list them.
+inline constexpr size_t kMostListedChoices = 20;
+
 struct Option {
   std::string name;       // "crop-scale": --crop-scale on the command line, crop-scale in TOML
   std::string group;      // heading in --help
@@ -220,7 +223,8 @@ class OptionTable {
                     value = T(std::get<Stored>(v));
                     if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(Stored)) {
                       if (Stored(value) == std::get<Stored>(v)) return;
-                      throw Error(ErrorCode::invalid_argument, name + " is too large");
+                      throw Error(ErrorCode::invalid_argument,
+                                  name + " has a value that is too large");
                     }
                   }};
     }

@@ -134,12 +134,7 @@ class Dataset {
   template <typename T>
   std::vector<T> column(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
                         const std::string& field) const;
-  template <typename T>
-  std::vector<T> joined(std::vector<T> (ShardReader::*read_column)(const std::string&) const,
-                        const std::string& field) const;
-  Dataset filtered(const Filter& filter) const;
   Place find(int64_t record_index) const;
-  static Dataset chained(const std::vector<Dataset>& sources);
 
   std::shared_ptr<const Impl> impl_;
   std::shared_ptr<const Choice> choice_;  // null: all

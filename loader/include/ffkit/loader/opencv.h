@@ -20,7 +20,8 @@ inline cv::Mat picture_mat(Batch& batch, int64_t i) {
   }
   if (batch.layout() != Layout::nhwc) {
     throw Error(ErrorCode::unsupported,
-                "OpenCV needs the channels of a pixel next to each other; load with Layout::nhwc");
+                "OpenCV needs the channels of a pixel next to each other in memory; load with "
+                "Layout::nhwc");
   }
   int type = 0;
   switch (batch.dtype()) {
@@ -34,7 +35,8 @@ inline cv::Mat picture_mat(Batch& batch, int64_t i) {
       type = CV_32FC3;
       break;
     default:
-      throw Error(ErrorCode::unsupported, "OpenCV has no pictures of this dtype");
+      throw Error(ErrorCode::unsupported,
+                  "OpenCV has no picture type for the dtype of this batch; load as u8, f16 or f32");
   }
   const auto [count, height, width, channels] = batch.shape();
   if (i < 0 || i >= count) {

@@ -247,12 +247,8 @@ class Sampler {
   // Throws if there is no such step from there.
   void check_place(int64_t start, int64_t step) const;
 
-  // Calls visit(position) for `count` positions from `first` on; after the end of the epoch it
-  // continues at its beginning.
-  template <typename Visit>
-  void for_positions(int64_t first, int64_t count, const Visit& visit) const;
-
   // Appends the records at `count` positions from `first` on, and of a mixture their repetitions.
+  // After the end of the epoch it continues at its beginning.
   void add_records(int64_t epoch, int64_t first, int64_t count, std::vector<int64_t>& out,
                    std::vector<int64_t>& repetitions) const;
 

@@ -5,7 +5,7 @@ printf '{"text": "%s", "label": 1}\n' short "$(printf '%03000d' 1)" short >lines
 
 # As the limit of 256 MiB with longer records: one sentence, and nothing that readers refuse later.
 run 1 "$FFCONVERT" jsonl lines dst --max-record 1k --quiet
-one_line_err '^ffconvert: error: lines/train.jsonl:2: its record would have 30[0-9]+ bytes, more than the limit of 1024; raise the limit with --max-record, here and in all programs that read the data set$'
+one_line_err '^ffconvert: error: lines/train.jsonl:2: the record of this sample would have 30[0-9]+ bytes, more than the limit of 1024 bytes; raise the limit with --max-record, here and in all programs that read the data set$'
 check test ! -e dst
 run 0 "$FFCONVERT" jsonl lines left --max-record 1k --bad-samples skip
 check grep -q 'more than the limit of 1024' left/report.jsonl

@@ -55,7 +55,7 @@ bad() { # REGEX ARGUMENTS...
   one_line_err "^ff[a-z]*: error: .*$1"
   check ! grep -q damaged .stderr
 }
-bad "ema.pth: has no tensors with the prefix 'none' of --weights-key" "$FFTRAIN" --export ema.pth --weights-key none --output x.pth
+bad "ema.pth: no tensor has a name with the prefix 'none' that --weights-key gives" "$FFTRAIN" --export ema.pth --weights-key none --output x.pth
 bad 'script.pt: is a TorchScript program' "$FFTRAIN" --export script.pt --output x.pth
 bad 'has only a part of the weights; give the index shards/pytorch_model.bin.index.json' "$FFTRAIN" --export shards/pytorch_model-00001-of-00003.bin --output x.pth
 printf 'version https://git-lfs.github.com/spec/v1\n' >lfs.safetensors
@@ -82,4 +82,4 @@ for folder in whole tied wrapped; do
   [ $folder = whole ] && cp .stdout text
   check cmp .stdout text
 done
-bad "has no tensors with the prefix 'x'" "$FFGENERATE" --model whole --tokenizer bytes --weights-key x
+bad "no tensor has a name with the prefix 'x'" "$FFGENERATE" --model whole --tokenizer bytes --weights-key x

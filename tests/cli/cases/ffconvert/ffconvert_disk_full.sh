@@ -1,6 +1,6 @@
 # A file larger than allowed: write(2) fails with EFBIG.
 run 1 bash -c 'ulimit -f 64; exec "$FFCONVERT" demo dst --images 2000 --size 64 --quiet'
-one_line_err 'EFBIG.*; the files written so far were removed: raise the limit .* or give a smaller --shard-size'
+one_line_err 'EFBIG.*; raise the limit .* or give a smaller --shard-size, then start again, because ffkit removed the files written so far'
 check test ! -e dst
 
 mkdir small
@@ -15,7 +15,7 @@ await test -e small/dst/train/shard-00000.ffr
 dd if=/dev/zero of=small/filler 2>/dev/null
 wait $converter
 check test $? = 1
-check grep -Eq 'ENOSPC.*; [0-9]+ of [0-9]+ shards are finished: free some space, then run it again with --resume to continue' .err
+check grep -Eq 'ENOSPC.*; [0-9]+ of [0-9]+ shards are finished: free some space, then run the conversion again with --resume to continue' .err
 check test "$(wc -l <.err)" = 1
 rm small/filler
 run 0 demo small/dst --resume

@@ -6,7 +6,7 @@ check test "$(ls -A dst)" = thesis.txt
 
 echo precious >file
 run 1 "$FFCONVERT" demo file --images 10
-one_line_err 'exists and is not a folder'
+one_line_err 'the path exists, but it is not a folder'
 check grep -q precious file
 
 run 0 "$FFCONVERT" demo data --images 10 --val-images 0 --quiet

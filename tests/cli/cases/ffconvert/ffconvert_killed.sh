@@ -34,7 +34,7 @@ for signal in TERM INT HUP; do
   wait $converter
   status=$?
   check test $status = 130
-  check grep -Eq '^ffconvert: error: stopped on request; [0-9]+ of [0-9]+ shards are finished: run it again with --resume to continue' .err
+  check grep -Eq '^ffconvert: error: stopped on request; [0-9]+ of [0-9]+ shards are finished: run the conversion again with --resume to continue' .err
   check test "$(wc -l <.err)" = 1
   check test -e dst/.ffkit-unfinished
   run 1 "$FFINSPECT" info dst

@@ -13,7 +13,7 @@ check test -n "$shards"
 
 # Fewer threads than are asked for.
 run 1 limited 3 "$FFCONVERT" demo dst $options --num-threads 16 --resume --quiet
-one_line_err '^ffconvert: error: 16 threads are needed, but the system allows only [0-9]; .*ulimit -u.* shards are finished: run it again with --resume to continue$'
+one_line_err '^ffconvert: error: 16 threads are needed, but the system allows only [0-9]; .*ulimit -u.* shards are finished: run the conversion again with --resume to continue$'
 check test "$shards" = "$(ls dst/train/*.ffr)"
 # One: shards are closed by it.
 run 0 limited 1 "$FFCONVERT" demo dst $options --num-threads 1 --resume

@@ -20,8 +20,8 @@ part 0 'note: part 2 of 4, from RANK' RANK=1 WORLD_SIZE=4
 part 0 'note: part 1 of 1, from SLURM_ARRAY_TASK_ID' $(array 5 5 5 1 1)
 part 2 'has 3 tasks from 1 to 7 with gaps.*--array=1-3, or give the part as --part i/n' $(array 3 1 7 1 3)
 part 2 'SLURM_PROCID says process 2 of 4, but RANK says process 1 of 4' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0 RANK=1 WORLD_SIZE=4
-part 2 'PMIX_RANK is 0, but no variable says how many' PMIX_RANK=0
-part 2 "It runs in Slurm's job 7; put srun before the command" SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4
+part 2 'PMIX_RANK is 0, but no variable gives the number of processes' PMIX_RANK=0
+part 2 "The process runs in the Slurm job 7; put srun before the command" SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4
 part 2 'start it with srun, mpirun, torchrun or a job array of Slurm, or give the part as --part i/n' A=B
 run 2 "$FFCONVERT" demo none $options --merge-when-complete
 err 'there are no parts to merge without --part; give it as i/n or auto'
@@ -45,7 +45,7 @@ for task in 0 2; do run 0 alone $(array $task 0 2 1 3) "$FFCONVERT" demo by-hand
 run 1 "$FFINSPECT" verify by-hand
 err 'finish it with: ffconvert merge'
 run 1 "$FFCONVERT" merge by-hand
-err 'only 2 of 3 parts exist; make the missing parts, first --part 2/3'
+err 'only 2 of 3 parts exist; make the missing parts, and begin with --part 2/3'
 run 0 "$FFCONVERT" demo by-hand $options --part 2/3
 run 0 "$FFCONVERT" merge by-hand
 check diff -r whole by-hand

@@ -9,7 +9,7 @@ for mode in direct gather; do
   one_line_err 'finish it with: cd .* && .*ffconvert demo dst --images 1500 .* --resume$'
   before=$(stat -c %i dst/train/shard-00000.ffr)
   run 1 convert dst --resume --seed 5
-  one_line_err 'has an unfinished conversion that differs in'
+  one_line_err 'has an unfinished conversion, and this conversion differs in'
   run 0 convert dst --resume
   err 'note: dst: train: [0-9]* of [0-9]* shards are finished; continuing'
   check test "$before" = "$(stat -c %i dst/train/shard-00000.ffr)"

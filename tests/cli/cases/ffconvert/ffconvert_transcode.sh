@@ -79,7 +79,7 @@ done
 
 # Bad input.
 run 1 "$FFCONVERT" transcode plain back --store dct
-one_line_err "^ffconvert: error: back: already contains a data set \(split 'train'\); remove it or give another folder$"
+one_line_err "^ffconvert: error: back: the folder already contains a data set \(split 'train'\); remove the data set or give another folder$"
 mkdir empty
 run 1 "$FFCONVERT" transcode empty dst --store dct
 one_line_err '^ffconvert: error: empty: is not a data set: '
@@ -87,18 +87,18 @@ run 1 "$FFCONVERT" transcode nowhere dst --store dct
 one_line_err '^ffconvert: error: nowhere: '
 run 0 "$FFCONVERT" v1 plain v1 --quiet
 run 1 "$FFCONVERT" transcode v1 dst --store dct
-one_line_err "^ffconvert: error: v1/train.ffr: is a file of FFRecord v1; convert it with 'ffconvert v1' first$"
+one_line_err "^ffconvert: error: v1/train.ffr: the data set is a file of FFRecord v1; convert the file with 'ffconvert v1' first$"
 run 0 "$FFCONVERT" folder src part --shard-size 1M --part 1/2 --quiet
 run 1 "$FFCONVERT" transcode part dst --store dct
-one_line_err "part/train: is a part of a conversion; join all parts with 'ffconvert merge' first$"
+one_line_err "part/train: the data set is one part of a conversion; join all parts with 'ffconvert merge' first$"
 mkdir lines && echo '{"a": 1}' >lines/train.jsonl
 run 0 "$FFCONVERT" jsonl lines numbers --quiet
 run 1 "$FFCONVERT" transcode numbers dst --store dct
-one_line_err 'numbers/train: has no field of pictures, so there is nothing to transcode$'
+one_line_err 'numbers/train: the data set has no field of pictures, so there is nothing to transcode$'
 run 2 "$FFCONVERT" transcode plain dst
 one_line_err '--store is required'
 run 2 "$FFCONVERT" transcode plain dst --store dct --order shuffle
-one_line_err '--order has no effect: the records keep the order of SRC; leave it out'
+one_line_err '--order has no effect, because the records keep the order of SRC; leave it out'
 check test ! -e dst
 # A record that is damaged: the record is named.
 printf x | dd of=plain/train/shard-00000.ffr bs=1 seek=6000 conv=notrunc status=none

@@ -27,7 +27,7 @@ one_line_err 'src/images: holds no data.yaml; write one with .names. of the clas
 run 2 "$FFCONVERT" yolo src never --splits dev
 one_line_err "--splits: 'dev' is unknown; the known names are train, val, test; "
 run 1 "$FFCONVERT" folder src never
-one_line_err 'this looks like YOLO: use ffconvert yolo SRC DST$'
+one_line_err 'the source looks like YOLO, so use ffconvert yolo SRC DST$'
 
 pictures VOC2012/JPEGImages 2
 mkdir -p VOC2012/Annotations VOC2012/ImageSets/Main
@@ -42,6 +42,6 @@ run 0 "$FFCONVERT" voc VOC2012 edges --first-pixel 0
 check test ! -e edges/report.jsonl
 echo 0002 >>VOC2012/ImageSets/Main/train.txt
 run 1 "$FFCONVERT" voc VOC2012 never
-one_line_err "1 of the 3 pictures of '.*train.txt' are missing: 0002.jpg; add them, or leave them out with --allow-missing$"
+one_line_err "1 of the 3 pictures that '.*train.txt' lists are missing: 0002.jpg; add the missing files, or leave them out with --allow-missing$"
 run 1 "$FFCONVERT" folder VOC2012 never
-one_line_err 'this looks like Pascal VOC: use ffconvert voc SRC DST$'
+one_line_err 'the source looks like Pascal VOC, so use ffconvert voc SRC DST$'

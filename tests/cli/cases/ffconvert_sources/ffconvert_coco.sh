@@ -28,11 +28,11 @@ check cmp -s .stdout src/val2017/0001.jpg
 
 # Masks; the text of the second annotation is no RLE, which costs that one alone.
 run 1 "$FFCONVERT" coco src masks --segmentation semantic,instances --quiet
-one_line_err 'val2017/0002.jpg: is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit; correct the size, or leave out such pictures with --bad-samples skip. .*--exif apply$'
+one_line_err 'val2017/0002.jpg: the picture has 32 x 32 pixels, but its annotations say 32 x 30 pixels, so its masks do not fit; correct the size in the annotations, or leave out such pictures with --bad-samples skip. .*--exif apply$'
 run 0 "$FFCONVERT" coco src masks --segmentation semantic,instances --bad-samples skip
 err '^val2017: 2 pictures in 1 shard'
-check grep -q 'annotation 2: segmentation: the text of its .*counts.* ends within a number' masks/report.jsonl
-check grep -q 'is 32 x 32 pixels, but 32 x 30 according to its annotations, so its masks do not fit' masks/report.jsonl
+check grep -q 'annotation 2: segmentation: the text of its .*counts.* ends in the middle of a number' masks/report.jsonl
+check grep -q 'the picture has 32 x 32 pixels, but its annotations say 32 x 30 pixels, so its masks do not fit' masks/report.jsonl
 check grep -q '1 of its 2 annotations have no segmentation' masks/report.jsonl
 run 0 "$FFINSPECT" ls masks --split val2017
 out 'png 32 x 32.*png 32 x 32'
@@ -77,17 +77,17 @@ err "note: .*: 'valid' is taken as the split 'val'$"
 check test "$(echo flow/*/)" = 'flow/train/ flow/val/'
 echo '{"images": [{"id": 1, "file_name": "0000.jpg"}], "annotations": {"7": {}}}' >export/train/_annotations.coco.json
 run 1 "$FFCONVERT" coco export flow2
-one_line_err "_annotations.coco.json: 'annotations' is an object, but must be a list of objects, as for pycocotools; "
+one_line_err "_annotations.coco.json: 'annotations' is an object, but pycocotools needs a list of objects; "
 check test ! -e flow2
 
 rm src/val2017/0001.jpg
 run 1 "$FFCONVERT" coco src dst2
-one_line_err "src/val2017: 1 of the 3 pictures of '.*instances_val2017.json' are missing: 0001.jpg; .*--allow-missing$"
+one_line_err "src/val2017: 1 of the 3 pictures that '.*instances_val2017.json' lists are missing: 0001.jpg; .*--allow-missing$"
 check test ! -e dst2
 run 0 "$FFCONVERT" coco src dst2 --allow-missing
 err '^val2017: 2 pictures in 1 shard'
 
 head -c 500 src/annotations/instances_val2017.json >cut && mv cut src/annotations/instances_val2017.json
 run 1 "$FFCONVERT" coco src dst3
-one_line_err 'instances_val2017.json: offset [0-9]+: is not valid JSON: .*; download or copy it again$'
+one_line_err 'instances_val2017.json: offset [0-9]+: the file is not valid JSON: .*; download or copy it again$'
 check test ! -e dst3

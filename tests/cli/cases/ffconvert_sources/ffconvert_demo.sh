@@ -35,9 +35,9 @@ run 0 "$FFCONVERT" demo driving --kind nuscenes --scenes 2 --val-scenes 1 --fram
 run 0 "$FFCONVERT" demo none --kind nuscenes --scenes 1 --val-scenes 0 --frames 2 --size 64 --root unmade --dry-run
 check test ! -e unmade -a ! -e none
 run 1 "$FFCONVERT" demo bad --kind nuscenes --scenes 1 --frames 2 --max-record 4K
-err 'its record would have'
+err 'the record of this sample would have'
 run 1 "$FFCONVERT" demo bad --kind nuscenes --root root
-one_line_err '^ffconvert: error: root: is not empty, and does not hold the demo set of these options; give --root a new or an empty folder$'
+one_line_err '^ffconvert: error: root: the folder is not empty, and it does not contain the demo set of these options; give --root a new or an empty folder$'
 check test -z "$(ls tmp)" -a ! -e bad
 run 2 "$FFCONVERT" demo bad --kind coco
 one_line_err "^ffconvert: error: --kind is 'coco'; it must be one of pictures, nuscenes, pose; see ffconvert demo --help$"
@@ -46,9 +46,9 @@ one_line_err '^ffconvert: error: demo: --classes has no effect with --kind nusce
 run 2 "$FFCONVERT" demo bad --root root
 one_line_err '^ffconvert: error: demo: --root has no effect with --kind pictures; leave it out; see ffconvert demo --help$'
 run 2 "$FFCONVERT" demo bad --kind nuscenes --order shuffle
-one_line_err 'refer to each other by number; leave it out, since training shuffles them'
+one_line_err 'refer to each other by number, so the order cannot change; leave out this option, because training shuffles the records'
 run 2 "$FFCONVERT" demo bad --kind nuscenes --bad-samples skip
-one_line_err 'so none can be left out; see ffconvert demo --help$'
+one_line_err 'so no record can be left out; see ffconvert demo --help$'
 check test ! -e bad
 
 # People before a camera: the same for any number of threads, and drawn with boxes and joints.

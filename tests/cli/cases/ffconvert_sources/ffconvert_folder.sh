@@ -33,7 +33,7 @@ run 0 "$FFCONVERT" folder src/train flat --quiet
 check test "$(ls flat)" = train
 
 run 1 "$FFCONVERT" folder src src/out --quiet
-one_line_err "is inside '.*src', which is being converted"
+one_line_err "the destination is inside the source '.*src'"
 check test ! -e src/out
 
 # What is left out, renamed or not checked is said.
@@ -56,7 +56,7 @@ check test "$(ls decoded)" = val
 mkdir other/valid/bird
 cp src/val/cat/0008.jpg other/valid/bird
 run 1 "$FFCONVERT" folder other x
-one_line_err "other/valid: its class 'bird' has no pictures in the training split, so it has no label; .* with --classes-from all$"
+one_line_err "other/valid: the class 'bird' has no pictures in the training split, so the class has no label; .* with --classes-from all$"
 err_of other all --classes-from all
 err "note: .*other/Train: has no picture of 1 of the 3 classes: 'bird'$"
 run 2 "$FFCONVERT" folder other x --classes-from val
@@ -75,11 +75,11 @@ run 0 "$FFINSPECT" ls given --split val
 check test "$(tail -n +2 .stdout | cut -f4)" = 2
 mkdir -p one && cp -r src/train/cat one
 run 1 "$FFCONVERT" folder one x
-one_line_err "one: all pictures belong to one class, 'cat'. If the folders are the classes, name all of them with --classes FILE or --classes-of DATA. If a list has the labels, give it with --labels FILE. .*"
+one_line_err "one: all pictures belong to one class, 'cat'. If the folders are the classes, give the names of all classes with --classes FILE or --classes-of DATA. If a list has the labels, give this list with --labels FILE. .*"
 # A later delivery has the classes of the set that it is appended to.
 run 0 "$FFCONVERT" folder one later --classes-of given --quiet
 run 1 "$FFCONVERT" append given later --duplicate-ids twice.txt
-one_line_err "later/train: 5 of its 5 records are already in the destination, made from the same files: the first is 'cat/.*' here and 'cat/.*' there; .*"
+one_line_err "later/train: 5 of its 5 records are already in the destination, because they were made from the same files .for example 'cat/.*' here and 'cat/.*' there.; .*"
 check test "$(wc -l <twice.txt)" = 5
 run 0 "$FFCONVERT" append given later --duplicates keep --quiet
 printf 'file,label\n0000.jpg,b\n0001.jpg,a\n' >one/train.csv

@@ -49,4 +49,4 @@ check test "$(ls val_dst)" = val
 check "$MAKE_DEVKIT" . 3 1 2
 tar -czf val_only/ILSVRC2012_devkit_t12.tar.gz ILSVRC2012_devkit_t12
 run 1 "$FFCONVERT" imagenet val_only x
-one_line_err 'holds 2 pictures, but the devkit has labels for 3'
+one_line_err 'there are 2 pictures, but the devkit has labels for 3 pictures'

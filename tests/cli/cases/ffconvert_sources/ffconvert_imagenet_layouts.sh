@@ -49,7 +49,7 @@ run 0 "$FFINSPECT" stats mapped --split train
 out 'tench, Tinca tinca'
 echo 'n99 nothing' >>src/LOC_synset_mapping.txt
 run 1 "$FFCONVERT" imagenet src x
-one_line_err "LOC_synset_mapping.txt: line 4: 'n99 nothing' is not a wnid and its words"
+one_line_err "LOC_synset_mapping.txt: line 4: 'n99 nothing' must be a wnid, a space and words"
 
 run 2 "$FFCONVERT" imagenet src x --splits train,dev
 one_line_err "--splits: 'dev' is unknown; the known names are train, val, test; see ffconvert imagenet --help$"

@@ -20,11 +20,11 @@ one_line_err "--token-dtype is 'u32'; it must be one of u16, i32, i64; see ffcon
 echo '{"text": "v", "tokens": [70000], "n": 6}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src dst2 --token-dtype u16
 err "^ffconvert: error: src/val.jsonl:2: 'tokens': 70000 is not between 0 and 65535 \(--token-dtype u16\); 1 of 2 shards are finished: \
-run it again with --bad-samples skip and --resume to continue$"
+run the conversion again with --bad-samples skip and --resume to continue$"
 run 1 "$FFINSPECT" info dst2
 run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --bad-samples skip --resume
 check grep -q 'val.jsonl:2' dst2/report.jsonl
 echo '{"text": "v", "tokens": [7]}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src/val.jsonl dst3
-err "val.jsonl:3: has no 'n', which the first line has"
+err "val.jsonl:3: this line has no member 'n', but the first line has one"
 check test ! -e dst3

@@ -25,9 +25,9 @@ check test ! -e bad
 
 # A data set keeps its numbers.
 run 2 "$FFCONVERT" nuscenes src bad --order shuffle
-one_line_err 'refer to each other by number; leave it out, since training shuffles them'
+one_line_err 'refer to each other by number, so the order cannot change; leave out this option, because training shuffles the records'
 run 2 "$FFCONVERT" nuscenes src bad --bad-samples skip
-one_line_err 'refer to each other by number, so none can be left out'
+one_line_err 'refer to each other by number, so no record can be left out'
 run 2 "$FFCONVERT" nuscenes src bad --keyframes-only --sweeps 3
 one_line_err '^ffconvert: error: nuscenes: --sweeps has no effect with --keyframes-only; remove one of them; see ffconvert nuscenes --help$'
 run 2 "$FFCONVERT" nuscenes src bad --no-radar --radar-sweeps 3
@@ -47,11 +47,11 @@ run 1 "$FFCONVERT" nuscenes src bad
 one_line_err '^ffconvert: error: src: 5 of the 100 files are missing, empty or cut \(LIDAR_TOP 1 of 14, RADAR_FRONT 4 of 10\): .*--allow-partial$'
 check test ! -e bad
 run 0 "$FFCONVERT" nuscenes src part --allow-partial
-err 'note: 5 of the 100 files are missing, empty or cut .*; their fields are null$'
+err 'note: 5 of the 100 files are missing, empty or cut .*; the fields of these files are null$'
 run 0 "$FFINSPECT" verify part
 rm src/v1.0-mini/log.json
 run 1 "$FFCONVERT" nuscenes src bad
 one_line_err 'src/v1.0-mini: lacks log.json; unpack the metadata \(v1.0-\*_meta.tgz\) again$'
 run 1 "$FFCONVERT" nuscenes src bad --version v1.0-test
-one_line_err 'src: has no folder v1.0-test with the tables \(found: v1.0-mini\); unpack v1.0-test_meta.tgz here$'
+one_line_err 'src: has no folder v1.0-test with the tables \(found: v1.0-mini\); unpack v1.0-test_meta.tgz in this folder$'
 check test ! -e bad

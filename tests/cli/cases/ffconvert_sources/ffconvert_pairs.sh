@@ -77,19 +77,19 @@ err 'same'
 mask masks/0001.png 41
 run 0 "$FFCONVERT" pairs part1 image=pictures mask=masks --part 1/1 --quiet
 run 1 "$FFCONVERT" pairs pictures/out image=pictures mask=masks --quiet
-one_line_err "is inside 'pictures', which is being converted"
+one_line_err "the destination is inside the source 'pictures'"
 
 # Nothing is dropped in silence.
 cp pool/0004.jpg pictures/
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err "pictures: 1 of 5 names lacks a file: '0004' has no mask; add the files, or leave out such names with --unpaired skip$"
+one_line_err "pictures: 1 of 5 names lacks a file in one of the folders: '0004' has no mask; add the files, or leave out such names with --unpaired skip$"
 check test ! -e x
 run 0 "$FFCONVERT" pairs skipped image=pictures mask=masks --unpaired skip
-err "note: pictures: 1 of 5 names lacks a file: '0004' has no mask; left out$"
+err "note: pictures: 1 of 5 names lacks a file in one of the folders: '0004' has no mask; ffkit leaves out these names$"
 err '^train: 4 pictures'
 cp pool/0004.jpg masks/0004.jpg
 run 1 "$FFCONVERT" pairs x image=pictures mask=masks --quiet
-one_line_err 'masks/0004.jpg: the mask is a JPEG, whose numbers may have changed when it was saved; save masks as PNG of one channel$'
+one_line_err 'masks/0004.jpg: the mask is a JPEG, and saving as JPEG may have changed the ids; save masks as PNG with one channel$'
 run 0 "$FFCONVERT" pairs left image=pictures mask=masks --bad-samples skip
 err '^train: 4 pictures'
 check grep -q '0004.jpg: the mask is a JPEG' left/report.jsonl
@@ -115,9 +115,9 @@ check cmp -s .stdout city/gtFine/val/ulm/1_gtFine_instanceIds.png
 
 # Wrong use.
 run 2 "$FFCONVERT" pairs x VOC
-one_line_err "--folders: 'VOC' is not of the form NAME=VALUE; see ffconvert pairs --help$"
+one_line_err "--folders: 'VOC' must have the form NAME=VALUE; see ffconvert pairs --help$"
 run 2 "$FFCONVERT" pairs x image=VOC
-one_line_err 'give at least two folders, the pictures and their masks, such as image=FOLDER and mask=FOLDER; '
+one_line_err 'give at least two folders, one with pictures and one with masks, such as image=FOLDER and mask=FOLDER; '
 run 2 "$FFCONVERT" pairs x --layout voc
 one_line_err '--layout voc needs --root, the folder of the data set; '
 run 2 "$FFCONVERT" pairs x image=a mask=b --suffix depth=_d

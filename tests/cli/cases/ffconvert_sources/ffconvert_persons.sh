@@ -42,9 +42,9 @@ check grep -q '"valid_roots"' .stdout
 run 1 "$FFCONVERT" coco src bad --persons mupots --annotations src/broken.json --images src
 one_line_err "src/broken.json: picture 1 has no 'intrinsic'$"
 run 1 "$FFCONVERT" coco src bad --persons muco --annotations src/mupots.json --images src
-one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, expected 63 for the 21 joints of muco"
+one_line_err "src/mupots.json: annotation 0 'keypoints_cam' has 51 numbers, but it must have 63 numbers for the 21 joints of muco"
 run 1 "$FFCONVERT" coco src bad --persons mpii
-one_line_err "src: does not hold mpii in its published form; name its file with --annotations and --images$"
+one_line_err "src: the folder does not contain mpii in its published form; name the annotation file with --annotations and the folder of pictures with --images$"
 run 2 "$FFCONVERT" coco src bad --persons tigers
 one_line_err "--persons is 'tigers'; it must be one of human36m, mpii, mscoco, muco, mupots, 3dpw; see"
 run 2 "$FFCONVERT" coco src bad --min-depth 3

@@ -20,7 +20,7 @@ check cmp .stdout expected
 
 head -c 400 src/en/c4-train.00000-of-00001.json.gz >cut.json.gz
 run 1 "$FFCONVERT" text cut.json.gz cut --tokenizer bytes
-one_line_err 'cut.json.gz: .*is gzip data that is cut short; download or copy it again'
+one_line_err 'cut.json.gz: .*the gzip data are cut short; download or copy the file again'
 check test ! -e cut
 cp plain/train.jsonl corpus.parquet
 printf 'PAR1\025\0\025\0' >corpus.parquet
@@ -30,7 +30,7 @@ err 'corpus.parquet: .*is a parquet file, not text in UTF-8'
 # One bad document costs itself alone, also when a conversion goes on.
 sed '100s/text/t/' plain/train.jsonl >bad.jsonl
 run 1 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes
-err "bad.jsonl:100: has no member 'text'; name the text member with --text-field; --bad-samples skip leaves out such documents"
+err "bad.jsonl:100: the document has no member 'text'; name the member with the text with --text-field; --bad-samples skip leaves such documents out"
 run 0 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes --bad-samples skip --resume
 err '^ffconvert: note: bad: 1 bad document was left out: see bad/report.jsonl$'
 err '^train: num_documents 299, '

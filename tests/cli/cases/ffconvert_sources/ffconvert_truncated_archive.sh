@@ -6,7 +6,7 @@ tar -cf whole.tar n01000000.tar
 for length in 0 100 1000 3000 5000; do
   head -c $length whole.tar >src/ILSVRC2012_img_train.tar
   run 1 "$FFCONVERT" imagenet src dst
-  one_line_err '^ffconvert: error: .*ILSVRC2012_img_train.tar: .*cut short.*; download or copy it again$'
+  one_line_err '^ffconvert: error: .*ILSVRC2012_img_train.tar: .*cut short.*; download or copy the archive again$'
   check test ! -e dst
 done
 printf 'garbage%.0s' {1..1000} >src/ILSVRC2012_img_train.tar
@@ -22,5 +22,5 @@ check "$MAKE_DEVKIT" . 1
 tar -czf devkit.tar.gz ILSVRC2012_devkit_t12
 head -c 200 devkit.tar.gz >kit/ILSVRC2012_devkit_t12.tar.gz
 run 1 "$FFCONVERT" imagenet kit dst
-one_line_err 'ILSVRC2012_devkit_t12.tar.gz: .*; (download or copy|get) it again'
+one_line_err 'ILSVRC2012_devkit_t12.tar.gz: .*; (download or copy (it|the archive|the file)|get (it|the file|the devkit)) again'
 check test ! -e dst

@@ -9,7 +9,7 @@ if cat src/train/cat/0001.jpg >/dev/null 2>&1; then
 fi
 echo cat >classes.txt  # one class alone is an error otherwise
 run 1 "${as_user[@]}" "$FFCONVERT" folder --classes classes.txt src dst
-one_line_err '^ffconvert: error: .*0001.jpg: cannot open the file: Permission denied \(EACCES\)$'
+one_line_err '^ffconvert: error: .*0001.jpg: the file cannot be opened: Permission denied \(EACCES\)$'
 check test ! -e dst
 
 # A destination that may not be made.

@@ -28,10 +28,10 @@ run 0 "$FFCONVERT" webdataset src/set-val-000000.tar one --quiet
 check test "$(ls one)" = val
 
 run 1 "$FFCONVERT" webdataset src dst2 --classes src/set-val-000000.tar --quiet
-one_line_err '^ffconvert: error: src/set-val-000000.tar: is not UTF-8 text; it must have one class per line$'
+one_line_err '^ffconvert: error: src/set-val-000000.tar: the file is not UTF-8 text; give a text file with one class on each line$'
 tar -C pool/members -cf src/set-train-000002.tar k4.jpg
 run 1 "$FFCONVERT" webdataset src dst2 --quiet
-one_line_err "set-train-000002.tar: k4: has no member for field 'label'.*--allow-missing$"
+one_line_err "set-train-000002.tar: k4: the sample has no member for the field 'label'.*--allow-missing$"
 check test ! -e dst2
 run 0 "$FFCONVERT" webdataset src dst2 --allow-missing
 err "note: src: field 'label' is null in 1 samples$"
@@ -55,16 +55,16 @@ run 0 "$FFCONVERT" webdataset packed dst3 --resume
 err 'is already finished'
 head -c 300 packed/set-train-000000.tgz >packed/cut && mv packed/cut packed/set-train-000000.tgz
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err 'set-train-000000.tgz: .*is gzip data that is cut short; download or copy it again$'
+one_line_err 'set-train-000000.tgz: .*the gzip data are cut short; download or copy the file again$'
 cp src/set-train-000000.tar packed
 run 1 "$FFCONVERT" webdataset packed x --quiet
 one_line_err "'set-train-000000.tar' and 'set-train-000000.tgz' have the names of the same shard; remove one of them$"
 rm packed/set-train-000000.*
 ln -s /gone/x.tar packed/set-train-000003.tar
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err "set-train-000003.tar: is a link to '/gone/x.tar', which is not there; restore it, or remove the link$"
+one_line_err "set-train-000003.tar: this link points to '/gone/x.tar', which does not exist; restore this file or folder, or remove the link$"
 rm packed/set-train-000003.tar
 cat src/set-train-000000.tar src/set-train-000001.tar | gzip >packed/set-train-000004.tar.gz
 run 1 "$FFCONVERT" webdataset packed x --quiet
-one_line_err 'set-train-000004.tar.gz: .*another archive begins after the end of this one'
+one_line_err 'set-train-000004.tar.gz: .*a second archive begins after the end of the first archive'
 check test ! -e x

@@ -34,9 +34,9 @@ bad() { # STATUS REGEX ARGUMENTS...
   check test ! -e bad.json
 }
 sed 's/"barrier"/"wall"/' set/results.json >wrong.json
-bad 1 "wrong.json: sample sample-0-0, box 3: detection_name is 'wall'; the known names are car" --data set --split mini_val --results wrong.json
+bad 1 "wrong.json: sample sample-0-0, box 3: 'detection_name' is 'wall', but must be one of car" --data set --split mini_val --results wrong.json
 sed 's/"sample-0-0": \[/"sample-9-9": [/; s/"sample_token": "sample-0-0"/"sample_token": "sample-9-9"/g' set/results.json >other.json
-bad 1 'other.json: the results contain sample sample-9-9, which is not in the split' --data set --split mini_val --results other.json
+bad 1 'other.json: the results contain sample sample-9-9, but the split does not contain this sample' --data set --split mini_val --results other.json
 head -c 3000 set/results.json >cut.json
 bad 1 'cut.json: .*not JSON of detections' --data set --split mini_val --results cut.json
 bad 1 'none.json: ' --data set --split mini_val --results none.json
@@ -44,7 +44,7 @@ bad 1 'name the split that you mean; the splits are mini_val, mini_val_sweeps' -
 bad 1 "mini_val_sweeps: has no field 'LIDAR_TOP/ego_to_global'" --data set --split mini_val_sweeps --results set/results.json
 bad 2 'results is required' --data set
 run 1 "$FFEVAL" nuscenes --data set/mini_val --results set/results.json --output nowhere/figures.json
-one_line_err 'nowhere/figures.json: cannot create the file'
+one_line_err 'nowhere/figures.json: the file cannot be created'
 
 # --output destroys nothing: a read-only file, a folder, a device, and what is read.
 score() { run "$1" "$FFEVAL" nuscenes --data set --split mini_val --results set/results.json --json --output "$2"; }
@@ -55,7 +55,7 @@ one_line_err 'kept.json: is read-only'
 check test "$(cat kept.json)" = mine
 mkdir folder
 score 1 folder
-one_line_err 'folder: is a folder; give the name of a file'
+one_line_err 'folder: the path is a folder; give the name of a file'
 check test -d folder
 score 1 /dev/full
 one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another file'

@@ -17,7 +17,7 @@ run 0 "${train[@]}" --pretrained model --lr 1e-12 --vocabulary 300 --resize-voca
 out '^model: its network has 257 tokens, but this one has 300: the rows of new tokens start as the mean of the other rows$'
 check grep -Fxq 'layer-norm-epsilon = 0.3' next/config.toml
 run 1 "${train[@]}" --pretrained model --vocabulary 300
-one_line_err 'model/config.json: belongs to a GPT-2 with 257 tokens, but the network here has 300; give --resize-vocabulary'
+one_line_err 'model/config.json: the file belongs to a GPT-2 with 257 tokens, but this network has 300 tokens; give --resize-vocabulary'
 run 1 "${train[@]}" --pretrained model --layer-norm-epsilon 0.1
 one_line_err 'belongs to a network with a layer_norm_epsilon of 0.3, but --layer-norm-epsilon is 0.1'
 

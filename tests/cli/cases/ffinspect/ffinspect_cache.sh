@@ -21,4 +21,4 @@ json 'd["folder"] is None and d["sets"] == [] and d["removed_bytes"] == 0'
 run 0 "$FFINSPECT" cache --folder other
 out '^other$'
 FFKIT_CACHE_BYTES=many run 1 "$FFINSPECT" cache
-err "FFKIT_CACHE_BYTES is 'many', not a size such as 200G"
+err "FFKIT_CACHE_BYTES is 'many', but must be a size such as 200G"

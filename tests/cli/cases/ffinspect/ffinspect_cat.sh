@@ -34,7 +34,7 @@ one_line_err 'depth.*image, label, id'
 run 1 "$FFINSPECT" cat dst 2 --field id
 one_line_err "field 'id' is null"
 run 1 "$FFINSPECT" cat dst 1 --field image --output no/such/folder.png
-one_line_err 'no/such/folder.png: cannot create the file: .*ENOENT'
+one_line_err 'no/such/folder.png: the file cannot be created: .*ENOENT'
 run 2 "$FFINSPECT" cat dst
 one_line_err RECORD
 run 0 "$FFCONVERT" demo two --images 4 --val-images 4 --size 16 --quiet

@@ -20,7 +20,7 @@ check test "$(ls val_only)" = val
 # Nothing is overwritten; an empty folder will do.
 run 1 "$FFINSPECT" export dst back
 no_out
-one_line_err '^ffinspect: error: back: is not empty, and nothing is overwritten'
+one_line_err '^ffinspect: error: back: the folder is not empty, and nothing is overwritten'
 run 1 "$FFINSPECT" export dst src/val/cat/0007.jpg
 one_line_err 'is not a folder'
 mkdir empty

@@ -134,4 +134,4 @@ run 1 bash -c 'ulimit -f 64; exec "$FFINSPECT" export dst refused --as webdatase
 one_line_err 'refused.ffinspect-export/train/train-000000.tar: cannot write the file: .*EFBIG'
 check test ! -e refused -a ! -e refused.ffinspect-export
 run 1 "$FFINSPECT" export dst tars --as mds
-one_line_err '^ffinspect: error: tars: is not empty, and nothing is overwritten'
+one_line_err '^ffinspect: error: tars: the folder is not empty, and nothing is overwritten'

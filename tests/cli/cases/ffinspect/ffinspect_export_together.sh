@@ -58,6 +58,6 @@ mkdir new
 echo theirs >new/file
 kill -CONT $exporter
 wait $exporter && fail 'wrote into a folder that somebody else filled'
-grep -q 'new: is not empty, and nothing is overwritten' background.err || fail "$(cat background.err)"
+grep -q 'new: the folder is not empty, and nothing is overwritten' background.err || fail "$(cat background.err)"
 check test "$(cat new/file)" = theirs
 check test ! -e new.ffinspect-export

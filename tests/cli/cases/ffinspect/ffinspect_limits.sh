@@ -33,7 +33,7 @@ cp meta.pkl dst/meta.pkl
 # A limit that is lower than a record: one sentence with file and record.
 run 0 "$FFINSPECT" cat dst 1 --split train --max-record 1k
 run 1 "$FFINSPECT" cat dst 1 --split train --max-record 100
-one_line_err 'PART_00000.ffr: record 1: offset [0-9]+: the record has [0-9]+ bytes, more than the limit of 100 \(--max-record\); raise the limit'
+one_line_err 'PART_00000.ffr: record 1: offset [0-9]+: the record has [0-9]+ bytes, more than the limit of 100 bytes \(--max-record\); raise the limit'
 run 0 "$FFINSPECT" cat dst 0 --split train --max-record 100
 run 1 "$FFINSPECT" verify dst --max-record 100
 out 'PART_00000.ffr: record 1: .*more than the limit of 100 '

@@ -33,7 +33,7 @@ bad 1 'nowhere: has no metrics.jsonl' nowhere -o p.png
 bad 1 'new/metrics.jsonl: has no line yet' new -o p.png
 bad 1 'wrong/metrics.jsonl: line 1 was not written by fftrain' wrong -o p.png
 bad 2 'with --output' run --json
-bad 1 'cannot create the file' run -o nowhere/p.png
+bad 1 'the file cannot be created' run -o nowhere/p.png
 bad 2 'WORKDIR'
 check test ! -e p.png
 

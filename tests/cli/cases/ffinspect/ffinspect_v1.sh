@@ -54,6 +54,6 @@ for name, expected in tree.items():
     assert len(data) == expected["size"] and hashlib.sha256(data).hexdigest() == expected["sha256"], name
 END
 run 1 "$FFINSPECT" export "$v1/packed_folder.ffr" tree
-one_line_err 'tree: is not empty, and nothing is overwritten'
+one_line_err 'tree: the folder is not empty, and nothing is overwritten'
 run 1 "$FFINSPECT" ls "$v1/packed_folder.ffr" --where 'label == 1'
 one_line_err 'is a packed folder, which does not support --split, --where and --indices'

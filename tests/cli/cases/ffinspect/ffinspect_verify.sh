@@ -27,7 +27,7 @@ for record in 3 17 41; do check damage train $record; done
 run 1 "$FFINSPECT" verify dst
 no_err
 for record in 3 17 41; do
-  out "^dst/train/shard-00000.ffr: record $record: offset [0-9]+: the record is damaged: CRC-32C .* expected "
+  out "^dst/train/shard-00000.ffr: record $record: offset [0-9]+: the record is damaged: the CRC-32C .* but must be "
 done
 check test "$(grep -c 'the record is damaged' .stdout)" = 3
 out '^dst/train: DAMAGED: 3 of 60 records$'
@@ -62,7 +62,7 @@ truncate -s -1 dst/train/shard-00001.ffr
 run 1 "$FFINSPECT" verify dst
 out '^dst/train/shard-00002.ffr: .*ENOENT'
 out '^dst/train/shard-00000.ffr: record 5: offset [0-9]+: the record is damaged'
-out '^dst/train/shard-00001.ffr: .*does not end with a shard trailer'
+out '^dst/train/shard-00001.ffr: .*the file does not end with the trailer of a shard'
 out '^dst/train: DAMAGED: 1 of [0-9]+ records, and 2 problems outside of the records$'
 run 1 "$FFINSPECT" verify dst --json
 # The number in the split counts the missing shard's 8 records.
@@ -73,7 +73,7 @@ json '[p["record"] for p in d["splits"][0]["problems"]] == [None, 5, None]'
 rm -rf dst && cp -r whole dst
 cp whole/val/shard-00000.ffr dst/train/shard-00000.ffr
 run 1 "$FFINSPECT" verify dst
-out '^dst/train/shard-00000.ffr: is not the shard that the manifest lists: it has 8 records'
+out '^dst/train/shard-00000.ffr: the shard differs from the manifest: it has 8 records'
 rm -rf dst && cp -r whole dst
 check python3 - <<'END'
 import json, struct

@@ -55,7 +55,7 @@ one_line_err count
 run 1 "$FFINSPECT" view dst --field label --output x.png
 one_line_err "field 'label' has no pictures; its type is scalar"
 run 1 "$FFINSPECT" view dst --output no/folder/x.png
-one_line_err 'no/folder/x.png: cannot create the file'
+one_line_err 'no/folder/x.png: the file cannot be created'
 run 1 "$FFINSPECT" view dst --output /dev/full
 one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another file'
 

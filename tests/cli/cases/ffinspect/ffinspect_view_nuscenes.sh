@@ -53,7 +53,7 @@ bad_results() { # STATUS REGEX ARGUMENTS...
   check test ! -e none.png
 }
 bad_results 1 'lacks.json: the results have no sample sample-1-1; give results of this split, or another --record' --record 4 --results lacks.json
-bad_results 1 "wrong.json: sample sample-1-1, box 0: detection_name is 'wall'" --record 4 --results wrong.json
+bad_results 1 "wrong.json: sample sample-1-1, box 0: 'detection_name' is 'wall'" --record 4 --results wrong.json
 bad_results 1 'none.json: ' --record 4 --results none.json
 bad_results 1 'set/mini_val: results can be drawn into one keyframe .* give --record' --results set/results.json
 bad_results 1 'set/mini_val: results can be drawn into one keyframe' --record 4 --field CAM_BACK/image --results set/results.json

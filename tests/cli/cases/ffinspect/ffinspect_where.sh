@@ -23,14 +23,14 @@ json 'all(s["label"] == 2 and s["record"] % 4 == 2 for s in d["samples"])'
 run 1 "$FFINSPECT" ls dst --where 'label ~ 3'
 one_line_err "the filter 'label ~ 3' needs 'in', 'not in' or one of == != < <= > >= before '~ 3'"
 run 1 "$FFINSPECT" ls dst --where 'image == x'
-one_line_err "field 'image' is not kept as a column"
+one_line_err "field 'image' is not a column, because its values are not in the index"
 run 1 "$FFINSPECT" ls dst --indices index
 one_line_err 'an index file belongs to one split; choose the split with --split'
 echo 40 >index
 run 1 "$FFINSPECT" ls dst --split train --indices index
 one_line_err 'there is no record 40; the split has 40'
 run 1 "$FFINSPECT" ls dst --split train --indices none
-one_line_err 'none: cannot open the index file'
+one_line_err 'none: the index file cannot be opened'
 
 # --record is a number of the split, whatever is chosen.
 run 0 "$FFINSPECT" view dst --split train --where 'label == 2' --record 6 --output one.png --json

@@ -44,7 +44,7 @@ err '^fftrain: error: .*truncated'
 run 2 "$FFTRAIN" "${options[@]}" --bad-samples drop --epochs 1
 one_line_err "--bad-samples is 'drop'; it must be one of fail, skip"
 run 1 "$FFTRAIN" --task gpt2 --data data --bad-samples skip
-one_line_err 'bad-samples must be fail with the task gpt2, whose samples are cut from many records'
+one_line_err '--bad-samples is skip; it must be fail with the task gpt2, because its samples are cut from many records'
 # An evaluation reads its records once.
 run 0 "$FFTRAIN" --evaluate run --batch-size 1
 check test "$(grep -c 'record 2 is left out' .stderr)" = 1

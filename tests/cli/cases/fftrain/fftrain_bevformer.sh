@@ -103,9 +103,9 @@ PYTHON
 
 # Mistakes are one sentence before training starts.
 run 1 "$FFTRAIN" "${options[@]}" --global-batch-size 100
-one_line_err 'data/train: the split has 9 keyframes to train on, but one step needs 100; give a smaller --batch-size$'
+one_line_err 'data/train: the split has 9 keyframes to train on, but one training step needs 100 keyframes; give a smaller --batch-size$'
 run 1 "$FFTRAIN" "${options[@]}" --recompute
-one_line_err 'recompute must be off for micro'
+one_line_err '--recompute is on; it must be off with --arch micro'
 run 1 "$FFTRAIN" "${options[@]}" --arch tiny --backbone-weights weights.pth
 one_line_err "weights.pth: tensor 'conv1.weight' is .*\\[32, 3, 7, 7\\], but the model needs .*\\[64, 3, 7, 7\\]; give other weights, another --arch"
 run 1 "$FFTRAIN" --evaluate weights.pth --data data --task bevformer --arch tiny

@@ -114,7 +114,7 @@ run 2 "$FFTRAIN" "${small[@]}" --config nowhere.toml
 one_line_err '^fftrain: error: .*nowhere.toml'
 printf 'lr = -1\n' >bad.toml
 run 1 "$FFTRAIN" --data data --config bad.toml
-one_line_err '^fftrain: error: lr must be positive, but it is -1'
+one_line_err '^fftrain: error: --lr is -1; it must be positive'
 
 # The file overrides the checkpoint, and the command line overrides both.
 printf 'lr = 0.25\nmomentum = 0.5\n' >change.toml

@@ -8,11 +8,11 @@ run 0 "$FFTRAIN" "${options[@]}" --batch-size 8 --epochs 2 --work-dir run
 out '^a step takes 16 pictures as before: each process takes 16 instead of 8$'
 check python3 "$cli_folder/compare_losses.py" two/metrics.jsonl run/metrics.jsonl 1e-4
 run 1 "$FFTRAIN" "${options[@]}" --batch-size 8 --epochs 3 --work-dir run --nproc 3
-err 'a step of its run takes 16 pictures, which 3 processes with 1 batches a step cannot share evenly'
+err 'takes 16 pictures, but 3 processes with 1 batches per step cannot share this number evenly'
 run 1 "$FFTRAIN" "${options[@]}" --batch-size 24 --epochs 3 --work-dir run
-one_line_err 'takes 16 pictures, but these options give 24 with 1 process; give --global-batch-size 16, or --accept-batch-change'
+one_line_err 'takes 16 pictures, but with these options and .* one step takes 24 with 1 process; give --global-batch-size 16, or --accept-batch-change'
 run 1 "$FFTRAIN" --resume-from run --global-batch-size 24 --epochs 3
-one_line_err 'takes 16 pictures, but these options give 24'
+one_line_err 'takes 16 pictures, but with these options and .* one step takes 24'
 run 0 "$FFTRAIN" "${options[@]}" --batch-size 24 --epochs 3 --work-dir run --accept-batch-change
 
 # The CPU is one device, whatever GPUs there are.

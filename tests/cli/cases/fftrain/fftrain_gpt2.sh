@@ -72,7 +72,7 @@ out 'epoch 1/1  train loss [0-3]\.'
 cp -r mesh damaged
 rm damaged/epoch-0002.parts/part-00002.safetensors
 run 1 "$FFTRAIN" --evaluate damaged/epoch-0002.parts "${one[@]}"
-one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing; the checkpoint is damaged, use the previous one'
+one_line_err 'damaged/epoch-0002.parts/part-00002.safetensors: this part of the checkpoint is missing, so the checkpoint is damaged; use the previous checkpoint'
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --work-dir damaged --resume --tensor-parallel 1 --pipeline-parallel 1 --micro-batches 1
 out 'damaged/epoch-0002.parts/part-00002.safetensors: .*; this checkpoint is renamed to \*.damaged, and the previous one is used'
 check test -e damaged/epoch-0002.parts.damaged -a -e damaged/epoch-0002.safetensors
@@ -130,10 +130,10 @@ expect() {
   run "$1" "${@:3}"
   one_line_err "$2"
 }
-expect 1 'context must be 1 to the network.s positions, 32, or 0' "$FFTRAIN" "${options[@]}" --context 33
+expect 1 '--context is 33; it must be between 1 and 32, the positions of the network, or 0' "$FFTRAIN" "${options[@]}" --context 33
 expect 1 '--vocabulary 200 is less than the data.s 257 tokens; give at least 257' "$FFTRAIN" "${options[@]}" --vocabulary 200
 expect 1 '--data-parallel 2 x --pipeline-parallel 1 x --tensor-parallel 1 need 2 processes, but 1 were started; start 2' "$FFTRAIN" "${options[@]}" --data-parallel 2
-expect 1 'config.json: belongs to a GPT-2 with 2 heads, but the network here has 4' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
+expect 1 'config.json: the file belongs to a GPT-2 with 2 heads, but this network has 4 heads' "$FFTRAIN" "${options[@]}" --heads 4 --pretrained model
 expect 1 '13 tokens of a prompt and 20 new ones are more than the network.s 32 positions; give --max-tokens 19 or fewer' \
   "$FFGENERATE" --model model --prompt 'the old tower' --max-tokens 20
 expect 2 '--model is required' "$FFGENERATE" --prompt x
@@ -141,8 +141,8 @@ run 1 "$FFGENERATE" --model model --nproc 2 --tensor-parallel 1 --prompt x --max
 err '--tensor-parallel 1 x --pipeline-parallel 1 need 1 processes, but 2 were started; start 1'
 run 1 "$FFGENERATE" --model model --tensor-parallel 3 --prompt x --max-tokens 4
 err '2 heads cannot be divided among 3 processes of --tensor-parallel; give a divisor of 2'
-expect 1 'sequence-parallel must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
-expect 1 'shard-optimizer must be off with the optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
+expect 1 '--sequence-parallel is on; it must be off without --tensor-parallel' "$FFTRAIN" "${options[@]}" --sequence-parallel
+expect 1 '--shard-optimizer is on; it must be off with --optimizer lars' "$FFTRAIN" "${options[@]}" --shard-optimizer --optimizer lars
 expect 1 'config.json: exists, but the export would write this file, too' "$FFTRAIN" --export mesh --output model/pytorch_model.bin
 # What is refused is not written in part.
 mkdir taken && touch taken/config.json

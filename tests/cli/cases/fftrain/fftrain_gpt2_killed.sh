@@ -23,7 +23,7 @@ for rank in 3 1; do
   check grep -qx "fftrain: error: the process of rank $rank was ended by signal 9 (Killed)" err
   # Nothing but a sentence of each of the others, which may be ended before they say it.
   check test "$(sort <err | uniq | wc -l)" -le 4
-  check ! grep -Evq '^(fftrain: error: the process of rank [0-9] was ended|\[[0-9]\] fftrain: (error: )?(rank [0-9] lost the other processes|stopped by SIGTERM|rank [0-9] ended with an error)).*$' err
+  check ! grep -Evq '^(fftrain: error: the process of rank [0-9] was ended|\[[0-9]\] fftrain: (error: )?(rank [0-9] lost the connection to the other processes|stopped by SIGTERM|rank [0-9] ended with an error)).*$' err
   check ! grep -q 'Check the logs' err  # Gloo's advice, which would be a second sentence
   kills=$((kills + 1))
 done

@@ -12,13 +12,13 @@ out '^\[0\] epoch 1/1'
 check test "$(grep -c '\] epoch' "$work/.stdout")" = 1
 # A rank without a number of processes, as prterun gives it, would be a training of its own on each.
 run 1 env PMIX_RANK=0 PMIX_NAMESPACE=n PRTE_LAUNCHED=1 "$FFTRAIN" "${options[@]}" --epochs 1
-one_line_err 'PMIX_RANK is 0, but no variable says how many processes were started'
+one_line_err 'PMIX_RANK is 0, but no variable gives the number of processes'
 # Where nobody can meet is said at once.
 two=(env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_PORT=2)
 run 1 "${two[@]}" MASTER_ADDR=a "$FFTRAIN" "${options[@]}" --epochs 1 --dist-init-method "file://$PWD/no/store"
-one_line_err 'the folder .*/no does not exist; make it'
+one_line_err 'the folder .*/no does not exist; make this folder'
 run 1 "${two[@]}" MASTER_ADDR=no-host.invalid "$FFTRAIN" "${options[@]}" --epochs 1 --dist-timeout 0.5
-one_line_err "the host of MASTER_ADDR, 'no-host.invalid', is not known here"
+one_line_err "the host of MASTER_ADDR, 'no-host.invalid', is not known on this machine"
 tested=
 if command -v mpirun >/dev/null; then
   run 0 mpirun --allow-run-as-root --oversubscribe -np 2 "$FFTRAIN" "${options[@]}" --epochs 1

@@ -7,7 +7,7 @@ own=(--arch micro --image-size 32 --optimizer adamw --weight-decay 0 --lr 1e-3 -
 options=(--data a:1 --data b:3 "${own[@]}")
 
 run 0 "$FFTRAIN" --task rootnet --help
-out 'WEIGHT is the share of an epoch'
+out "WEIGHT is the data set's share of an epoch"
 
 # 32 samples an epoch, as many as there are records: 8 of a, 24 of b, each of b's three times. Both
 # are validated.
@@ -53,9 +53,9 @@ run 0 "$FFTRAIN" "${options[@]}" --epochs 1 --lr-schedule constant --checkpoint-
 run 0 "$FFTRAIN" "${options[@]}" --epochs 2 --lr-schedule constant --checkpoint-minutes 0.00001 --work-dir cut --resume
 check cmp once/epoch-0002.safetensors cut/epoch-0002.safetensors
 run 1 "$FFTRAIN" --data a:1 --data b:2 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
-one_line_err "epoch-0002.safetensors: its run had the order 'mixture of 8/24 \+ 24/8, 32 samples', but a:1 and b:2 give 'mixture of 11/24 \+ 21/8, 32 samples'; give the weights of its run, .*, or start a new run"
+one_line_err "epoch-0002.safetensors: the run of this checkpoint had the order 'mixture of 8/24 \+ 24/8, 32 samples', but a:1 and b:2 give the order 'mixture of 11/24 \+ 21/8, 32 samples'; give the weights of that run .*, or start a new run"
 run 1 "$FFTRAIN" --data b:3 --data a:1 "${own[@]}" --epochs 3 --lr-schedule constant --work-dir cut --resume
-one_line_err 'its run used other data than b:3 and a:1'
+one_line_err 'the run of this checkpoint used other data than b:3 and a:1'
 run 0 "$FFTRAIN" --resume-from cut --epochs 3 --nproc 2
 run 0 "$FFTRAIN" --evaluate cut
 out '^val MRPE .* 9 persons$'
@@ -85,11 +85,11 @@ mv b:3 b
 
 # Mistakes.
 run 2 "$FFTRAIN" --data a:1 --data b:0 "${own[@]}" --epochs 1
-one_line_err 'data b:0 has the weight 0, but a weight must be more than 0'
+one_line_err 'data b:0 has the weight 0, but a weight must be a finite number above 0'
 run 1 "$FFTRAIN" --data a:1 --data b:1e-9 "${own[@]}" --epochs 1
 one_line_err 'an epoch of 32 samples has no sample of data set 1; give this data set a larger weight'
 run 1 "$FFTRAIN" --data a --data b "${own[@]}" --global-batch-size 64 --epochs 1
-one_line_err 'an epoch has 48 samples, but one step needs 64'
+one_line_err 'an epoch has 48 samples, but one training step needs 64 samples'
 run 1 "$FFTRAIN" --evaluate cut --results out.json
 one_line_err 'results belong to one data set, but 2 were given'
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
@@ -108,6 +108,6 @@ out '^pictures/train: 66\.7 % of an epoch, 10 samples of 9 records$'
 out '^epoch 1/1 '
 run 0 "$FFCONVERT" demo other --classes 4 --images 6 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --data pictures --data other "${pictures[@]}"
-one_line_err 'other/train: has 4 classes, but .*pictures/train has 3, so a label would mean two classes'
+one_line_err 'other/train: this data set has 4 classes, but .*pictures/train has 3 classes, so one label would mean two classes'
 run 1 "$FFTRAIN" --task gpt2 --data pictures --data more
-one_line_err 'this task trains on one data set, but 2 were given \(pictures and more\)'
+one_line_err 'this task trains on one data set, but 2 data sets were given \(pictures and more\)'

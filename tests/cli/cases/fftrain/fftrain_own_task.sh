@@ -7,7 +7,7 @@ options=(--task number --data data --side 8 --batch-size 8 --lr 0.003 --bias-lr 
 run 0 "$TRAIN_NUMBER" --task number --help
 out '^Number \(task number\):$'
 out '--side INT'
-out '^  number +a number from a picture.*--results: a line for each record'
+out '^  number +a number from a picture.*--results writes a line for each record'
 check ! grep -q '^  --arch' .stdout
 run 0 "$TRAIN_NUMBER" --task classification --help
 out '--arch convnext_tiny\|'
@@ -15,13 +15,13 @@ check ! grep -q '^  --side' .stdout
 run 2 "$TRAIN_NUMBER" --task nothing --data data
 one_line_err "--task is 'nothing'; it must be one of .*classification.*number"
 run 1 "$TRAIN_NUMBER" "${options[@]}" --side 2
-one_line_err '^fftrain: error: side must be at least 4, but it is 2$'
+one_line_err '^fftrain: error: --side is 2; it must be at least 4$'
 run 2 "$TRAIN_NUMBER" "${options[@]}" --arch resnet18
 one_line_err 'arch'
 
 # Both tasks fit this schema.
 run 1 "$TRAIN_NUMBER" --data data
-one_line_err 'data/train: the tasks classification, number all train on such data; choose one with --task$'
+one_line_err 'data/train: the tasks classification, number can all train on this data set; choose one task with --task$'
 
 # One undisturbed run of two processes, and one that is killed and continued: the same bytes.
 run 0 "$TRAIN_NUMBER" "${options[@]}" --nproc 2 --work-dir straight
@@ -87,7 +87,7 @@ run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 2 --work-dir whole
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 4 --nproc 4 --team 2 --work-dir teams
 check python3 "$cli_folder/compare_losses.py" whole/metrics.jsonl teams/metrics.jsonl 1e-5
 run 1 "$TRAIN_NUMBER" "${options[@]}" --nproc 3 --team 2
-err 'a network divided over 2 team needs a multiple of 2 processes, but 3 were started; start such a number of processes$'
+err 'a network divided over 2 team needs a multiple of 2 processes, but 3 were started; start a multiple of 2 processes$'
 # Another number of teams goes on with it, and evaluates each picture once.
 run 0 "$TRAIN_NUMBER" "${few[@]}" --epochs 6 --nproc 2 --team 2 --work-dir teams --resume
 run 0 "$TRAIN_NUMBER" --evaluate teams --nproc 3 --team 3

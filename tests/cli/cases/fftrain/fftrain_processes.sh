@@ -57,7 +57,7 @@ one_line_err 'SLURM_STEP_NUM_TASKS is not set, but the launcher slurm needs it'
 run 1 "$FFTRAIN" "${options[@]}" --launcher slrum
 one_line_err "unknown launcher 'slrum'; expected one of auto, none, torchrun, slurm, mpi, node and pytorch"
 run 1 env RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$FFTRAIN" "${options[@]}" --dist-timeout 2
-one_line_err "rank 1 of 2 could not meet the other processes at tcp://127.0.0.1:$port within 2 s"
+one_line_err "rank 1 of 2 could not connect to the other processes at tcp://127.0.0.1:$port within 2 s"
 # (Of a port of its own: the connections of the runs before may still hold $port.)
 python3 -c 'import os, socket, time
 s = socket.socket()

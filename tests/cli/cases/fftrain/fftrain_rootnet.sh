@@ -87,9 +87,9 @@ check ! python3 "$cli_folder/compare_losses.py" alone/metrics.jsonl begun/metric
 
 # Mistakes are one sentence before training starts.
 run 1 "$FFTRAIN" "${options[@]}" --global-batch-size 100
-one_line_err 'data/train: the split has 24 records, but one step needs 100; give a smaller --batch-size$'
+one_line_err 'data/train: the split has 24 records, but one training step needs 100 records; give a smaller --batch-size$'
 run 1 "$FFTRAIN" "${options[@]}" --image-size 40
-one_line_err 'image-size must be a multiple of 32 up to 4096, or 0'
+one_line_err '--image-size is .*; it must be a multiple of 32 up to 4096, or 0'
 run 1 "$FFTRAIN" "${options[@]}" --backbone-weights snapshot_1.pth.tar --arch resnet50
 one_line_err "snapshot_1.pth.tar: tensor 'conv1.weight' is .*, but the model needs .*; give other weights, another --arch"
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
@@ -97,11 +97,11 @@ run 1 "$FFTRAIN" --task rootnet --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'box'; RootNet trains on records of persons"
 head -c 300 one.json >cut.json
 run 1 "$FFEVAL" rootnet data --split val --results cut.json
-one_line_err 'cut.json: is not valid JSON'
+one_line_err 'cut.json: the file is not valid JSON'
 python3 -c 'import json; d = json.load(open("one.json")); d[4]["image_id"] = 99; json.dump(d, open("other.json", "w")); json.dump(d[:3], open("few.json", "w"))'
 run 1 "$FFEVAL" rootnet data --split val --results other.json
-one_line_err 'other.json: its entry 4 belongs to picture 99, but the split has no person in this picture'
+one_line_err 'other.json: entry 4 belongs to picture 99, but the split has no person in this picture'
 run 1 "$FFEVAL" rootnet data --split val --results few.json
-one_line_err 'few.json: has 3 entries, but the split has 9 persons'
+one_line_err 'few.json: the file has 3 entries, but the split has 9 persons'
 run 1 "$FFEVAL" rootnet pictures --split val --results one.json
 one_line_err "pictures/val: has no field 'box'; give a split of persons"

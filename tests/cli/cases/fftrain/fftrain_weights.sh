@@ -21,12 +21,12 @@ done
 run 0 "$FFTRAIN" --export weights.pth --output again.safetensors
 check cmp again.safetensors weights.safetensors
 check test ! -e weights.pth.tmp
-bad 'weights.pth: exists; delete it or give another name' --export run --output weights.pth
+bad 'weights.pth: this file exists already; delete the file, or give another name' --export run --output weights.pth
 bad 'fftrain does not write ONNX, but PyTorch does; give a name that ends in .pth and --script' --export run --output weights.onnx
-bad 'are written as .safetensors or .pth' --export run --output weights.bin
+bad 'must end in .safetensors or .pth' --export run --output weights.bin
 bad 'contains no checkpoint' --export data --output new.pth
 check test ! -e new.pth
-bad 'its 4 classes differ from the 3 classes of the model \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
+bad 'the 4 classes of this split differ from the 3 classes of the model \(class [0-9]+ is ' --evaluate weights.pth --data four "${options[@]}"
 bad "has no tensor 'layer1.2.conv1.weight', which a resnet34 needs" --evaluate weights.pth --data data --image-size 32 --arch resnet34
 
 # Where a run keeps an average of the weights, it is what is validated and what is exported.
@@ -50,7 +50,7 @@ head -c 100000 weights.pth >half.pth
 bad 'half.pth: cannot be read as a zip' --data data "${options[@]}" --pretrained half.pth
 printf '\200\002\212\012l\374\234F\371 j\250P\031.' >old.pth
 bad 'old.pth: the pickle is broken: it is cut off' --data data "${options[@]}" --pretrained old.pth
-bad 'image-size must be a multiple of 16, but it is 50' --data data --arch vit_b_16 --image-size 50 --batch-size 8
+bad '--image-size is 50; it must be a multiple of 16' --data data --arch vit_b_16 --image-size 50 --batch-size 8
 
 # Wrong use.
 for arguments in "--export run" "--output x.pth" "--export run --output x.pth --resume-from run" "--pretrained weights.pth --resume-from run" \
@@ -61,11 +61,16 @@ for arguments in "--export run" "--output x.pth" "--export run --output x.pth --
   no_out
 done
 run 2 "$FFTRAIN" --data data --arch vgg
-one_line_err "--arch is 'vgg'; it must be one of .*resnet18.*vit_b_16"
+one_line_err "--arch is 'vgg'; the nearest names are vgg1[1-9]"
 run 2 "$FFTRAIN" --resume-from run --weights-key model
 one_line_err '^fftrain: error: --weights-key excludes --resume-from'
 run 0 "$FFTRAIN" --help
-out 'resnet18.*vit_b_16'
+out '--arch NAME=resnet50.*'
+run 0 "$FFTRAIN" --list-archs
+check test "$(wc -l <"$work/.stdout")" = 71
+out '^regnet_y_16gf$'
+run 0 "$FFTRAIN" --task rootnet --list-archs
+out '^resnet50$'
 
 [ -n "${FFKIT_REFERENCE_PYTHON:-}" ] || exit 0
 cat >load.py <<'PYTHON'
@@ -93,7 +98,7 @@ assert not model.training and model(scripted.INPUTS["images"]).shape == (2, 3)
 assert all(torch.equal(v, torch.load("weights.pth")[k]) for k, v in model.state_dict().items())'
 bad 'scripted.pth: has only weights, but a script needs the options of a run' --export scripted.pth --output x.pth --script
 rm scripted.pth scripted.pth.json
-bad 'scripted.py: exists; delete it' --export run --output scripted.pth --script
+bad 'scripted.py: this file exists already; delete the file' --export run --output scripted.pth --script
 mkdir hf
 run 0 "$FFTRAIN" --export run --output hf/model.safetensors --names transformers
 check grep -q '"model_type": "resnet"' hf/config.json
@@ -108,7 +113,7 @@ beside = json.load(open("weights.pth.json"))
 assert {k: json.loads(v) for k, v in metadata.items() if k not in ("format", "crc32c")} == beside and len(beside["classes"]) == 3
 assert beside["pictures"]["size"] == size and beside["pictures"]["filter"] == "bilinear", beside'
 touch x.pth.json
-bad 'x.pth.json: exists; delete it' --export run --output x.pth
+bad 'x.pth.json: this file exists already; delete the file' --export run --output x.pth
 rm x.pth.json
 bad 'has only weights, but names of another library need the options of a run' --export weights.pth --output x.pth --names timm
 run 2 "$FFTRAIN" --export run --output x.pth --names timm --script

@@ -43,12 +43,12 @@ done
 # The file itself was asked for.
 rm -rf one && cp -r run one && truncate -s 0 one/epoch-0003.safetensors
 run 1 "$FFTRAIN" --evaluate one/epoch-0003.safetensors --compute-threads 1
-one_line_err 'epoch-0003.safetensors: does not begin like a checkpoint; it is damaged, for example by a power failure or a full disk'
+one_line_err 'epoch-0003.safetensors: the file does not begin like a checkpoint; it is damaged, for example by a power failure or a full disk'
 
 # What is refused has changed nothing.
 before=$(ls one; cat one/metrics.jsonl)
 run 1 "$FFTRAIN" --resume --work-dir one --data data --seed 7 --epochs 9
-one_line_err 'its run has the seed 0, but 7 was asked for'
+one_line_err 'the run of this checkpoint has the seed 0, but the seed here is 7'
 check test "$before" = "$(ls one; cat one/metrics.jsonl)"
 rm one/epoch-*
 before=$(ls one; cat one/metrics.jsonl)
@@ -70,11 +70,11 @@ done
 run 1 "$FFTRAIN" --evaluate run --confusion a.txt
 one_line_err 'a.txt: must end in .json or .csv'
 run 1 "$FFTRAIN" --export run --output none/a.pth
-one_line_err 'none/a.pth: cannot be created'
+one_line_err 'none/a.pth: the file cannot be created'
 # A device is not replaced by a file, not even by a superuser.
 ln -s /dev/null null.json
 run 1 "$FFTRAIN" --evaluate run --confusion null.json
-one_line_err 'null.json: is not a regular file, and would be replaced; give the name of a file'
+one_line_err 'null.json: the path is not a regular file, so it cannot be replaced; give the name of a file'
 check test -L null.json
 # A slash behind best or last, as a shell completes folders.
 for slash in run/best/ run/last/; do

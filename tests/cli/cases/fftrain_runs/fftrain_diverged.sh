@@ -17,7 +17,7 @@ run 0 "$FFINSPECT" plot a --output plot.png
 # A run whose last validation gave no number has not ended well, and no such validation is refused
 # by --evaluate.
 run 1 "$TRAIN_NUMBER" "${number[@]}" --epochs 2 --no-error-before 99 --work-dir b
-one_line_err 'the last validation gave mean error nan, which is not a number; no validation gave a mean error that is a number; the last checkpoint with finite weights is b/epoch-0002.safetensors$'
+one_line_err 'the last validation gave mean error nan, which is not a number; no validation gave a mean error that is a number\. The last checkpoint with finite weights is b/epoch-0002.safetensors$'
 run 1 "$TRAIN_NUMBER" --evaluate b
 one_line_err 'b/epoch-0002.safetensors: the validation gave mean error nan, which is not a number$'
 run 0 "$TRAIN_NUMBER" "${number[@]}" --epochs 2 --work-dir b --resume
@@ -28,7 +28,7 @@ out '^the run is finished: 2 epochs, no validation gave a mean error that is a n
 pictures=(--data data --arch mobilenet_v3_small --image-size 32 --batch-size 16 --compute-threads 1 --limit-batches 2 --lr-schedule constant)
 run 0 "$FFTRAIN" "${pictures[@]}" --epochs 1 --lr 0.01 --work-dir c
 run 1 "$FFTRAIN" --work-dir c --resume --epochs 3 --lr 1e15
-one_line_err '; the last good checkpoint is c/epoch-0001.safetensors$'
+one_line_err '\. The last good checkpoint is c/epoch-0001.safetensors$'
 check test "$(echo c/epoch-*.safetensors)" = c/epoch-0001.safetensors
 run 0 "$FFTRAIN" --work-dir c --resume --epochs 2 --lr 0.001
 out '^options that changed since this checkpoint: epochs 2 instead of 1; lr 0.001 instead of 0.01$'

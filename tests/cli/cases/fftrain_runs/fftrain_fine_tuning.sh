@@ -38,7 +38,7 @@ changed = {k for k in a if a[k] != b[k]}
 assert changed == {"classifier.3.weight", "classifier.3.bias"}, changed'
 run 0 "$FFTRAIN" --resume-from frozen --epochs 2
 run 1 "$FFTRAIN" --data data --val-share 0.2 --freeze nothing.like.it "${small[@]}" --batch-size 8
-one_line_err "freeze is 'nothing.like.it', which matches no parameter; names of parameters are, for example, features.0.0.weight and classifier.3.bias"
+one_line_err "freeze is 'nothing.like.it', but no parameter has such a name; names of parameters are, for example, features.0.0.weight and classifier.3.bias"
 
 # All other options of fine-tuning at once, and a run that is out of patience.
 printf 'class0000 1\nclass0001 2\nclass0002 0.5\n' >weights.txt
@@ -49,9 +49,9 @@ check test ! -e tuned/epoch-0030.safetensors
 run 0 "$FFTRAIN" --work-dir tuned --resume
 out '^the run is finished: '
 run 1 "$FFTRAIN" --resume-from tuned
-one_line_err 'its last 2 validations were not better than epoch [0-9]+; give more --patience to continue'
+one_line_err 'the last 2 validations of this run were not better than epoch [0-9]+; give a larger --patience to continue'
 run 0 "$FFTRAIN" --resume-from tuned --patience 3 --limit-batches 1
 run 1 "$FFTRAIN" --data demo "${small[@]}" --batch-size 8 --class-weights none.txt
 one_line_err 'none.txt: this file of class weights does not exist'
 run 2 "$FFTRAIN" --data demo "${small[@]}" --keep best,some
-one_line_err "keep is 'best,some'; expected best, last, all or numbers of 1 or more"
+one_line_err "keep is 'best,some'; expected 'best', 'last', 'all' or a number of newest checkpoints"

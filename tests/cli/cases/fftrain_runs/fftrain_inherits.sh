@@ -33,7 +33,7 @@ out ' 3 images$'
 run 0 "$FFTRAIN" --resume-from steps --epochs 3
 out '^epoch 3/3'
 run 1 "$FFTRAIN" --resume-from steps --epochs 4 --batch-size 4
-one_line_err 'a step of its run takes 16 pictures, but these options give 4'
+one_line_err 'takes 16 pictures, but with these options and .* one step takes 4'
 
 # A run of noise has no data that an evaluation could take over.
 run 0 "$FFTRAIN" "${options[@]}" --dummy --limit-batches 1 --work-dir noise

@@ -58,4 +58,4 @@ one_mean persons --data people --arch micro --image-size 32 --freeze 'backbone.*
 # Weights whose products are no numbers of 32 bits.
 sed 's/ .*/ 1e-40/' weights.txt >tiny.txt
 run 1 "$FFTRAIN" "${pictures[@]}" --class-weights tiny.txt
-one_line_err "the weight of the class 'class0000' is 1e-40, but must be 0, or 1e-12 to 1e12"
+one_line_err "the weight of the class 'class0000' is 1e-40, but it must be 0 or between 1e-12 and 1e12"

@@ -25,6 +25,6 @@ run 0 "$FFTRAIN" "${options[@]}" --data data --epochs 1 --work-dir windowed --or
 out '^order of the samples: windowed by 8388608 bytes x 64 in 3 streams, 48 samples$'
 check grep -Fxq 'order = "windowed"' windowed/config.toml
 run 1 "$FFTRAIN" "${options[@]}" --data data --epochs 1 --work-dir none --num-streams 3
-one_line_err "num_streams needs the order 'windowed'"
+one_line_err "num_streams works only with the order 'windowed'"
 run 1 "$FFTRAIN" "${options[@]}" --data data --epochs 1 --work-dir none --order windowed --balance
 one_line_err 'balance'

@@ -84,7 +84,7 @@ run 0 "$FFTRAIN" --predict weights.pth --arch mobilenet_v3_small --image-size 32
 check test "$(wc -l <weights.jsonl)" = 40
 run 0 "$FFCONVERT" demo other --classes 7 --images 14 --val-images 7 --size 32 --quiet
 run 0 "$FFTRAIN" --predict run --data other --results other.jsonl
-err "its 7 classes differ from the 4 of the model \(class [0-9]+ is .*\), so its labels are ignored$"
+err "the 7 classes of this data set differ from the 4 classes of the model \(class [0-9]+ is .*\), so ffkit ignores the labels of this data set$"
 mkdir nothing
 run 1 "$FFTRAIN" --predict run --data nothing --results no.jsonl
 one_line_err 'nothing: contains neither a data set nor pictures$'
@@ -100,4 +100,4 @@ run 0 "$FFTRAIN" --export run --output exported.safetensors
 run 0 "$FFTRAIN" --export exported.safetensors --output again.pth
 check test -s again.pth.json
 run 0 "$FFTRAIN" --evaluate exported.safetensors --arch mobilenet_v3_small --data data
-err 'its pictures were prepared as .*, but here as .*"size":224'
+err 'the pictures of the model were prepared as .*, but here the pictures are prepared as .*"size":224'

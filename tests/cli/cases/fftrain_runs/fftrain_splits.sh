@@ -36,12 +36,12 @@ one_line_err "more: there is no split 'val'.*--val-share"
 run 0 "$FFTRAIN" --evaluate run --data more --limit-batches 0 --val-share 0.25
 out "  ($held|$((held + 1))) images$"
 run 1 "$FFTRAIN" --resume-from run --data more --epochs 2
-one_line_err 'its run used other data than more'
+one_line_err 'the run of this checkpoint used other data than more'
 
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 0.25 --val-split test
-one_line_err 'val-share must be 0 with a validation split of its own'
+one_line_err '--val-share is 0.25; it must be 0 if --val-split is given'
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1
-one_line_err 'val-share must be 0 or more and less than 1'
+one_line_err '--val-share is 1; it must be 0 or more and less than 1'
 run 1 "$FFTRAIN" --data data "${options[@]}" --val-share 1e-9
 one_line_err 'data/train: a share of 1e-09 chooses none of its 60 records for validation'
 
@@ -69,4 +69,4 @@ err "^both/train/ is the split 'train' of the data set both; the whole data set 
 sed -n 's/^\(epoch .*\)  [0-9:]*$/\1/p' .stdout > by_split
 check cmp by_split whole
 run 1 "$FFTRAIN" --data both/val "${options[@]}"
-one_line_err "both/val: is the folder of the split 'val', not of a data set, so it has no split 'train'"
+one_line_err "both/val: this folder is the split 'val', not a data set, so it has no split 'train'"

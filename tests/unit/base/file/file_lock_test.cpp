@@ -65,15 +65,15 @@ TEST(FileLock, NoticesThatItsFileWasReplaced) {
   const std::filesystem::path moved = dir / "moved";
   std::ofstream(file) << "old";
   const FileLock lock = open_lock(file);
-  EXPECT_TRUE(lock.is_still_at(file));
+  EXPECT_TRUE(is_open_file_at(file, lock.fd()));
   std::filesystem::rename(file, moved);
-  EXPECT_FALSE(lock.is_still_at(file));
+  EXPECT_FALSE(is_open_file_at(file, lock.fd()));
   std::ofstream(file) << "new";
-  EXPECT_FALSE(lock.is_still_at(file));
-  EXPECT_TRUE(lock.is_still_at(moved));
+  EXPECT_FALSE(is_open_file_at(file, lock.fd()));
+  EXPECT_TRUE(is_open_file_at(moved, lock.fd()));
   std::filesystem::remove(file);
   std::filesystem::create_symlink(moved, file);
-  EXPECT_FALSE(lock.is_still_at(file));
+  EXPECT_FALSE(is_open_file_at(file, lock.fd()));
 }
 
 TEST(FileLock, OfNoFileSaysSo) {

@@ -33,6 +33,9 @@ TEST(OptionNames, AreWrittenAsTheCallerKnowsThem) {
             "give bad_samples=\"skip\" or fix_odd=True, not shard_size");
   EXPECT_EQ(with_option_names(option_set("num_threads", "4"), OptionStyle::python),
             "num_threads=4");
+  EXPECT_EQ(with_option_names(option_name("order"), OptionStyle::field), "'order'");
+  EXPECT_EQ(with_option_names(option_name("order"), OptionStyle::command_line), "--order");
+  EXPECT_EQ(with_option_names(option_name("order"), OptionStyle::python), "'order'");
 }
 
 TEST(OptionNames, LeaveOtherTextAlone) {
@@ -44,7 +47,7 @@ TEST(OptionNames, LeaveOtherTextAlone) {
 TEST(Error, ShowsOptionsInEveryStyle) {
   const Error error(ErrorCode::io, "failed with " + option_on("resume"),
                     {.path = "/a", .errno_value = EFBIG, .remedy = "give " + option_name("part")});
-  EXPECT_STREQ(error.what(), "/a: failed with resume = true: File too large (EFBIG); give part");
+  EXPECT_STREQ(error.what(), "/a: failed with resume = true: File too large (EFBIG); give 'part'");
   EXPECT_EQ(error.text(OptionStyle::command_line),
             "/a: failed with --resume: File too large (EFBIG); give --part");
 }

@@ -181,7 +181,8 @@ TEST(LitData, WhatCannotBeTakenIsRefusedOrLeftOut) {
                   {LitDataBuilder::row({u32s({6, 0}, true) + std::string(16, 'a'), "b"})});
     EXPECT_ERROR(open_litdata(dir.path()), unsupported, .subject = source);
     const auto source = open_litdata(dir.path(), {.columns = {"y"}});
-    EXPECT_THAT(source->notes(), Contains(HasSubstr("the column 'x' is left out: it ")));
+    EXPECT_THAT(source->notes(),
+                Contains(HasSubstr("ffkit leaves out the column 'x', because this column ")));
     EXPECT_EQ(RecordView(source->schema(), record_of(*source, 0, 0)).string(0), "b");
   }
 }

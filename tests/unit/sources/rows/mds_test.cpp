@@ -232,7 +232,8 @@ TEST(Mds, PicklesAndUnknownEncodingsAreRefusedOrLeftOut) {
     EXPECT_ERROR(open_mds(dir.path()), unsupported, .subject = source);
     EXPECT_ERROR(open_mds(dir.path(), {.columns = {"x"}}), unsupported, .subject = source);
     const auto source = open_mds(dir.path(), {.columns = {"y"}});
-    EXPECT_THAT(source->notes(), Contains(HasSubstr("the column 'x' is left out: it ")));
+    EXPECT_THAT(source->notes(),
+                Contains(HasSubstr("ffkit leaves out the column 'x', because this column ")));
     EXPECT_EQ(RecordView(source->schema(), record_of(*source, 0, 0)).string(0), "b");
   }
 }

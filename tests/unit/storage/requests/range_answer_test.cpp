@@ -110,8 +110,9 @@ TEST(RangeAnswer, NothingIsGoodOfAWrongOne) {
     EXPECT_EQ(answer.num_good, 0);
     EXPECT_NE(answer.reason, "");
   }
-  EXPECT_EQ(judge_range(part_answer("bytes 0-9/100", 10), kAsked).reason,
-            "the server was asked for bytes 10 to 19 and answers with 'bytes 0-9/100'");
+  EXPECT_EQ(
+      judge_range(part_answer("bytes 0-9/100", 10), kAsked).reason,
+      "ffkit asked the server for bytes 10 to 19, but the server answers with 'bytes 0-9/100'");
 }
 
 TEST(RangeAnswer, SaysWhatIsWrongWithTheObject) {

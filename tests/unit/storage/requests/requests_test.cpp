@@ -141,8 +141,9 @@ TEST_F(RequesterTest, IsPatientForATimeAndSaysOnceForWhomItWaits) {
   Requester requester(client_, policy);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(requester.fetch(kAddress, make(server)).status, 200);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "ffkit: waiting for s3://bucket/a.ffr, for up to 300 s: status 503\n");
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "ffkit: waiting for s3://bucket/a.ffr, for up to 300 s: the store answers with status 503\n");
   EXPECT_EQ(server.num_requests(), 31);
 }
 

@@ -112,9 +112,8 @@ TEST(Boxes, OneQueryGivesABoxForEachOfItsClasses) {
 
 TEST(DetectionLoss, EachObjectGetsTheQueryThatFits) {
   const Scene s;
-  const Matching matching = match_objects(s.logits[0], s.coded[0], s.objects, {});
-  EXPECT_EQ(matching.queries, (std::vector<std::vector<int64_t>>{{3, 1}, {}}));
-  EXPECT_EQ(matching.num_pairs, 2);
+  const std::vector<LayerLoss> losses = detection_losses(s.logits, s.coded, s.objects, {}, 1);
+  EXPECT_EQ(losses[0].matching.queries, (std::vector<std::vector<int64_t>>{{3, 1}, {}}));
 }
 
 // By the formulas, one number after the other.
@@ -163,7 +162,7 @@ TEST(DetectionLoss, ObjectsWithoutAFiniteBoxAreMatchedByTheirClass) {
   const at::Tensor coded = (s.coded + 0.5).requires_grad_(true);
   const std::vector<LayerLoss> losses = detection_losses(s.logits, coded, s.objects, {}, 2);
   EXPECT_NEAR(losses[0].boxes.item<double>(), both / 2, 1e-12);
-  EXPECT_EQ(losses[0].matching.num_pairs, 2);
+  EXPECT_EQ(losses[0].matching.queries[0].size(), 2U);
   losses[0].boxes.backward();
   EXPECT_TRUE(coded.grad().isfinite().all().item<bool>());
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <ffkit/text/token_loader.h>
 #include <ffkit/trainer/train_options.h>

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_table.h>

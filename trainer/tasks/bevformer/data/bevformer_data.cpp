@@ -50,8 +50,9 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Network");
   t.add("arch", arch, "Size of the network").set_choices(bevformer_archs()).set_names_model();
   t.add("backbone-weights", backbone_weights,
-        "First weights of the backbone: torchvision's ResNet-50 for tiny, a detector with "
-        "ResNet-101 and deformable convolutions for small and base; .pth or .safetensors")
+        "File (.pth or .safetensors) with the first weights of the backbone. For tiny, these are "
+        "weights of torchvision's ResNet-50. For small and base, these are weights of a detector "
+        "with ResNet-101 and deformable convolutions")
       .set_local();
   t.add("backbone-lr", backbone_lr, "Learning rate of the backbone, as a share of --lr")
       .require(backbone_lr >= 0 && std::isfinite(backbone_lr), "0 or more");
@@ -59,32 +60,40 @@ void BevFormerOptions::describe(OptionTable& t, const TrainOptions&) {
         "Computes the backbone's activations again in the backward pass, which takes less memory "
         "and more time")
       .require(!recompute || arch != "micro",
-               "off for micro, whose batch norms would count each batch twice");
+               "off with --arch micro, because its batch norms would count each batch twice");
   t.group("Keyframes");
-  t.add("train-split", train_split, "Split to train on; for v1.0-mini, train means mini_train")
+  t.add("train-split", train_split, "Split to train on. For v1.0-mini, train means mini_train")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split for validation; train shows the result after overfitting")
+  t.add("val-split", val_split,
+        "Split to validate on. If you give the training split, the result shows how well the "
+        "network has learned this split")
       .require(!val_split.empty(), "the name of a split");
   t.add("queue-length", queue_length,
-        "Keyframes in a training sample: the keyframe with the objects to find, and keyframes "
-        "before it; 0: as published, 3 or 4")
-      .require(queue_length >= 0 && queue_length <= 100, "1 to 100, or 0 for the published number");
-  t.add("image-scale", image_scale, "Factor to resize pictures; 0: as published, 0.5 to 1")
+        "Number of keyframes in a training sample. These are the keyframe with the objects to "
+        "find, and the keyframes before this keyframe. 0 means the published number, 3 or 4")
+      .require(queue_length >= 0 && queue_length <= 100,
+               "between 1 and 100, or 0 for the published number");
+  t.add("image-scale", image_scale,
+        "Factor by which pictures are resized. 0 means the published factor, between 0.5 and 1")
       .require(image_scale >= 0 && image_scale <= 4, "more than 0 and at most 4, or 0");
   t.add_words(
        "can-bus", [this] { return std::string(name_of(kCanBusNames, can_bus)); },
        [this](const std::string& name) { can_bus = can_bus_rule(name); },
-       "Message of the CAN bus to use for a keyframe, if the data set has messages")
+       "Message of the CAN bus that is used for a keyframe, if the data set has messages. "
+       "'last_row' is the last message up to the keyframe. 'as_published' takes the same values as "
+       "the published code of BEVFormer. 'none' uses no message")
       .set_choices(names_in(kCanBusNames));
-  t.add("empty-frames", empty_frames, "Trains on keyframes without objects, too");
+  t.add("empty-frames", empty_frames, "Also trains on keyframes without objects");
   t.add("class-balanced", class_balanced,
-        "Class-balanced sampling (CBGS): repeats keyframes with objects of rare classes");
+        "Repeats keyframes with objects of rare classes. This is class-balanced sampling (CBGS)");
   t.group("Augmentation");
   t.add("photometric-distortion", photometric_distortion,
-        "Random brightness, contrast, saturation and hue of training pictures (default: on)");
+        "Changes brightness, contrast, saturation and hue of training pictures at random (default: "
+        "on)");
   t.add("grid-mask", grid_mask,
-        "GridMask: probability that a grid covers the pictures of a training sample")
-      .require(grid_mask >= 0 && grid_mask <= 1, "0 to 1");
+        "Probability that a grid covers the pictures of a training sample. This is the "
+        "augmentation GridMask")
+      .require(grid_mask >= 0 && grid_mask <= 1, "between 0 and 1");
 }
 
 namespace {

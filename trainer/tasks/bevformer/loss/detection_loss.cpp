@@ -160,15 +160,6 @@ struct Targets {
   std::vector<at::Tensor> coded, labels;  // of each sample
 };
 
-Targets targets_of(const std::vector<Objects>& objects, const at::Tensor& coded) {
-  Targets out;
-  for (const Objects& sample : objects) {
-    out.coded.push_back(code_boxes(sample.boxes.to(coded.options())));
-    out.labels.push_back(sample.labels.to(coded.device(), at::kLong));
-  }
-  return out;
-}
-
 // [queries, objects]
 at::Tensor matching_cost(const at::Tensor& logits, const at::Tensor& coded,
                          const at::Tensor& wanted, const at::Tensor& labels,
@@ -186,6 +177,8 @@ at::Tensor matching_cost(const at::Tensor& logits, const at::Tensor& coded,
   return by_class * o.class_cost + by_box * o.box_cost;
 }
 
+// Costs are those of focal loss and of the first 8 numbers of a box, of the class alone where an
+// object's coded box is not finite; ties as in least_cost_assignment().
 Matching match_targets(const at::Tensor& logits, const at::Tensor& coded, const Targets& targets,
                        const DetectionLossOptions& options) {
   const at::NoGradGuard no_grad;
@@ -214,7 +207,6 @@ Matching match_targets(const at::Tensor& logits, const at::Tensor& coded, const 
     for (int64_t i = 0; i < num_objects; ++i) {
       out.cost += numbers[i * num_queries + out.queries[b][i]];
     }
-    out.num_pairs += num_objects;
   }
   return out;
 }
@@ -234,15 +226,14 @@ at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& wanted,
 
 }  // namespace
 
-Matching match_objects(const at::Tensor& logits, const at::Tensor& coded,
-                       const std::vector<Objects>& objects, const DetectionLossOptions& options) {
-  return match_targets(logits, coded, targets_of(objects, coded), options);
-}
-
 std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tensor& coded,
                                         const std::vector<Objects>& objects,
                                         const DetectionLossOptions& options, double divisor) {
-  const Targets targets = targets_of(objects, coded);
+  Targets targets;
+  for (const Objects& sample : objects) {
+    targets.coded.push_back(code_boxes(sample.boxes.to(coded.options())));
+    targets.labels.push_back(sample.labels.to(coded.device(), at::kLong));
+  }
   const at::Tensor wanted_boxes = at::cat(targets.coded);
   const at::Tensor labels = at::cat(targets.labels);
   const int64_t num_queries = logits.size(2);

@@ -68,15 +68,7 @@ struct DetectionLossOptions {
 struct Matching {
   std::vector<std::vector<int64_t>> queries;  // of each sample, the query of each object
   double cost = 0;                            // of all pairs
-  int64_t num_pairs = 0;
 };
-
-// logits [B, queries, classes], coded boxes [B, queries, 10]. Costs are those of focal loss and of
-// the first 8 numbers of a box, of the class alone where an object's coded box is not finite; ties
-// as in least_cost_assignment(). Throws Error(invalid_argument) when a prediction is not finite, or
-// a sample has more objects than queries.
-Matching match_objects(const at::Tensor& logits, const at::Tensor& coded,
-                       const std::vector<Objects>& objects, const DetectionLossOptions& options);
 
 struct LayerLoss {
   at::Tensor classes;  // [] focal loss over all queries and classes
@@ -86,7 +78,8 @@ struct LayerLoss {
 
 // The losses of each decoder layer, weighted: logits [layers, B, queries, classes], boxes [layers,
 // B, queries, 10]. Both are divided by `divisor`: the number of pairs, for a mean over them.
-// Objects whose coded box is not finite have no loss of their box.
+// Objects whose coded box is not finite have no loss of their box. Throws Error(invalid_argument)
+// when a prediction is not finite, or a sample has more objects than queries.
 std::vector<LayerLoss> detection_losses(const at::Tensor& logits, const at::Tensor& coded,
                                         const std::vector<Objects>& objects,
                                         const DetectionLossOptions& options, double divisor);

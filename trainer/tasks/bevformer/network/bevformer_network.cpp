@@ -251,13 +251,6 @@ struct BevFormerNetwork::Head : nn::Module {
                        /*requires_grad=*/false);
   }
 
-  at::Tensor regress(size_t layer, const at::Tensor& states) {
-    return box_branches->ptr<Chain>(layer)->forward(states);
-  }
-  at::Tensor classify(size_t layer, const at::Tensor& states) {
-    return class_branches->ptr<Chain>(layer)->forward(states);
-  }
-
   std::shared_ptr<PositionalEncoding> positional_encoding;
   std::shared_ptr<Transformer> transformer;
   nn::ModuleList class_branches, box_branches;
@@ -375,14 +368,16 @@ BevDetections BevFormerNetwork::detect(const BevFrame& frame, const at::Tensor& 
   }
   const BoxDecoder::Output decoded = head.transformer->decoder->forward(
       out.bev, queries[1], queries[0], references,
-      [&head](size_t layer, const at::Tensor& states) { return head.regress(layer, states); },
+      [&head](size_t layer, const at::Tensor& states) {
+        return head.box_branches->ptr<Chain>(layer)->forward(states);
+      },
       observer);
   std::vector<at::Tensor> logits, boxes;
   const auto& range = config_.range;
   const at::Tensor low = at::tensor({range[0], range[1], range[2]}).to(references.options());
   const at::Tensor high = at::tensor({range[3], range[4], range[5]}).to(references.options());
   for (size_t i = 0; i < decoded.states.size(); ++i) {
-    logits.push_back(head.classify(i, decoded.states[i]));
+    logits.push_back(head.class_branches->ptr<Chain>(i)->forward(decoded.states[i]));
     const at::Tensor& step = decoded.boxes[i];
     const at::Tensor middle = decoded.middles[i] * (high - low) + low;
     boxes.push_back(at::cat({middle.narrow(-1, 0, 2), step.narrow(-1, 2, 2),

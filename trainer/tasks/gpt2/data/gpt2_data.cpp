@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include <ffkit/base/option_names.h>
@@ -26,66 +25,86 @@
 #include "launch/waiting.h"
 
 namespace ffkit {
+namespace {
+
+// The number of positions: --positions, or that of --arch; 1 for an unknown arch.
+int64_t configured_positions(const Gpt2Options& options) {
+  if (options.positions > 0) return options.positions;
+  const std::vector<std::string> names = gpt2_names();
+  if (std::ranges::find(names, options.arch) == names.end()) return 1;  // which is refused as such
+  return gpt2_config(options.arch).positions;
+}
+
+}  // namespace
 
 void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
   constexpr int64_t kMost = 1 << 24, kMostProcesses = 65536;
   const auto add_size = [&](const char* name, int64_t& value, const char* help) {
-    t.add(name, value, help).require(value >= 0 && value <= kMost, "1 to 16777216, or 0");
+    t.add(name, value, help).require(value >= 0 && value <= kMost, "between 1 and 16777216, or 0");
   };
   t.group("Network");
-  t.add("arch", arch, "Sizes of the network, unless the following options give them")
+  t.add("arch", arch, "Network of GPT-2. The options after this one can change its sizes")
       .set_choices(gpt2_names())
       .set_names_model();
-  add_size("layers", layers, "Blocks of the network; 0: as in --arch");
-  add_size("heads", heads, "Attention heads in a block, a divisor of the width; 0: as in --arch");
-  add_size("width", width, "Width of the network; 0: as in --arch");
-  add_size("positions", positions, "Longest sequence for the network; 0: as in --arch");
+  add_size("layers", layers, "Number of blocks of the network. 0 means the number of --arch");
+  add_size(
+      "heads", heads,
+      "Number of attention heads in a block, a divisor of the width. 0 means the number of --arch");
+  add_size("width", width, "Width of the network. 0 means the width of --arch");
+  add_size("positions", positions,
+           "Largest number of tokens in a sequence for the network. 0 means the number of --arch");
   add_size("vocabulary", vocabulary,
-           "Tokens in the network's vocabulary, at least those of the data; 0: as in the data");
+           "Number of tokens in the network's vocabulary, at least as many as in the data. 0 means "
+           "the number in the data");
   t.add("layer-norm-epsilon", norm_epsilon,
-        "Number that norms add to a variance; 0: as in config.json of --pretrained, else 1e-5")
+        "Small number that layer norms add to a variance. 0 means the number in config.json of "
+        "--pretrained, or 1e-5 without this file")
       .set_stored(norm_epsilon != 0)  // checkpoints without it keep their bytes
       .require(norm_epsilon >= 0 && norm_epsilon < 1, "0 or more and less than 1");
   t.add("resize-vocabulary", resize_vocabulary,
-        "Allows --pretrained with another vocabulary size than the data: rows of new tokens start "
-        "as the mean of the other rows, rows of missing tokens are left out")
+        "Allows that --pretrained and the data have vocabularies of different sizes. Rows of new "
+        "tokens start as the mean of the other rows, and rows of missing tokens are left out")
       .set_stored(resize_vocabulary)
       .require(!resize_vocabulary || !general.pretrained.empty(), "off without --pretrained");
-  t.add("dropout", dropout, "Dropout of embeddings, attention and outputs of blocks in training")
+  t.add("dropout", dropout,
+        "Probability of dropout in training, for embeddings, attention and the outputs of blocks")
       .require(dropout >= 0 && dropout < 1, "0 or more and less than 1");
   t.add("recompute", recompute,
-        "Computes the inside of each block again in the backward pass instead of keeping it: "
-        "less memory, a third more time");
+        "Computes the inner values of each block again in the backward pass and does not keep "
+        "them. This needs less memory and a third more time");
   t.group("Tokens");
   t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split for validation")
+  t.add("val-split", val_split, "Split to validate on")
       .require(!val_split.empty(), "the name of a split");
   const int64_t most = configured_positions(*this);
-  t.add("context", context, "Tokens of a sample; 0: --positions")
+  t.add("context", context, "Number of tokens of a sample. 0 means the value of --positions")
       .require(context >= 0 && context <= most,
-               fmt::format("1 to the network's positions, {}, or 0", most));
+               fmt::format("between 1 and {}, the positions of the network, or 0", most));
   t.add_choice("samples", samples,
-               "Training samples: pieces of all documents one after the other (stream), or single "
-               "documents, cut or padded");
+               "Kind of training samples. With 'stream', ffkit puts all documents one after the "
+               "other and cuts this stream into samples. With 'documents', a sample is one "
+               "document, cut or padded to the length of a sample");
   t.add("window-tokens", window_tokens,
-        "Samples are shuffled within about this many tokens, which are kept in memory twice")
+        "Approximate number of tokens among which samples are shuffled. These tokens are kept in "
+        "memory twice")
       .require(window_tokens >= 1, "at least 1");
   t.group("Mesh of processes");
   t.add("data-parallel", data_parallel,
-        "Processes that share the samples; 0: the number of processes divided by the other two")
-      .require(data_parallel >= 0 && data_parallel <= kMostProcesses, "1 to 65536, or 0");
+        "Number of processes that share the samples. 0 means the number of all processes, divided "
+        "by --tensor-parallel and --pipeline-parallel")
+      .require(data_parallel >= 0 && data_parallel <= kMostProcesses, "between 1 and 65536, or 0");
   const auto add_part = [&](const char* name, int64_t& value, const char* help) {
     t.add(name, value, help)
-        .require(value >= 1 && value <= kMostProcesses, "1 to 65536")
+        .require(value >= 1 && value <= kMostProcesses, "between 1 and 65536")
         .require(value == 1 || general.optimizer != OptimizerKind::lars,
-                 "1 with the optimizer lars, which needs whole layers in each process");
+                 "1 with --optimizer lars, which needs whole layers in each process");
   };
   add_part("tensor-parallel", tensor_parallel,
-           "Processes that share each block and the vocabulary");
+           "Number of processes that share each block and the vocabulary");
   t.add("sequence-parallel", sequence_parallel,
-        "With --tensor-parallel: its processes also divide the positions in norms, dropout and "
-        "between blocks, which saves memory")
+        "Also divides the positions in norms, in dropout and between blocks among the processes of "
+        "--tensor-parallel, which saves memory")
       .set_stored(sequence_parallel)  // checkpoints without it keep their bytes
       .require(!sequence_parallel || tensor_parallel > 1, "off without --tensor-parallel")
       .require(!sequence_parallel || configured_context(*this) % tensor_parallel == 0,
@@ -93,19 +112,12 @@ void Gpt2Options::describe(OptionTable& t, const TrainOptions& general) {
                            "share evenly; give a --context that is a multiple of {}",
                            configured_context(*this), tensor_parallel, tensor_parallel));
   add_part("pipeline-parallel", pipeline_parallel,
-           "Processes that each compute some of the blocks");
+           "Number of processes among which the blocks of the network are divided");
   t.add("micro-batches", micro_batches,
-        "With --pipeline-parallel: number of pieces into which a batch is divided")
+        "Number of pieces into which a batch is divided for --pipeline-parallel")
       .require(micro_batches >= 1, "at least 1")
       .require(micro_batches == 1 || pipeline_parallel > 1,
                "1 without --pipeline-parallel; give --accumulate instead");
-}
-
-int64_t configured_positions(const Gpt2Options& options) {
-  if (options.positions > 0) return options.positions;
-  const std::vector<std::string> names = gpt2_names();
-  if (std::ranges::find(names, options.arch) == names.end()) return 1;  // which is refused as such
-  return gpt2_config(options.arch).positions;
 }
 
 int64_t configured_context(const Gpt2Options& options) {
@@ -296,8 +308,8 @@ void take_gpt2_settings(Gpt2Options& options, const std::filesystem::path& weigh
   const double theirs = source.config->norm_epsilon;
   if (options.norm_epsilon != 0 && options.norm_epsilon != theirs) {
     throw error_at(source.file, ErrorCode::invalid_argument,
-                   "belongs to a network with a layer_norm_epsilon of {}, but {} is {}; "
-                   "leave that option out",
+                   "the file belongs to a network with a layer_norm_epsilon of {}, but {} is {}; "
+                   "leave out that option",
                    theirs, option_name("layer_norm_epsilon"), options.norm_epsilon);
   }
   if (theirs != Gpt2Config{}.norm_epsilon) options.norm_epsilon = theirs;
@@ -311,8 +323,8 @@ void check_gpt2_config(const std::filesystem::path& weights, const Gpt2Config& c
     const bool is_vocabulary = name == "tokens";
     if (is_vocabulary && any_vocabulary) continue;
     throw error_at(source.config_file, ErrorCode::invalid_argument,
-                   "belongs to a GPT-2 with {} {}, but the network here has {}{}", theirs, name,
-                   own,
+                   "the file belongs to a GPT-2 with {0} {1}, but this network has {2} {1}{3}",
+                   theirs, name, own,
                    is_vocabulary ? fmt::format("; give {}", option_name("resize_vocabulary")) : "");
   }
 }
@@ -394,8 +406,8 @@ void name_gpt2_tensors(const std::string& file, std::vector<NamedTensor>& tensor
   }
   if (!at::equal(head->tensor, embedding->tensor)) {
     throw error_at(file, ErrorCode::unsupported,
-                   "its lm_head.weight and wte.weight differ; ffkit computes only GPT-2, which has "
-                   "one tensor for both");
+                   "the tensors lm_head.weight and wte.weight differ, but in GPT-2 they are one "
+                   "tensor; ffkit computes only GPT-2");
   }
   tensors.erase(head);
 }

@@ -20,8 +20,6 @@
 
 namespace ffkit {
 
-// The number of positions: --positions, or that of --arch; 1 for an unknown arch.
-int64_t configured_positions(const Gpt2Options& options);
 // The network of the options, for data with `vocabulary` tokens; 0: without data, the arch's
 // number. Throws Error(invalid_argument) for a --vocabulary below the data's, and for sizes that
 // make no network.

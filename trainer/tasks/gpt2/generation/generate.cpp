@@ -1,4 +1,3 @@
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -22,6 +21,7 @@
 #include <ffkit/trainer/generate.h>
 #include <ffkit/trainer/gpt2.h>
 
+#include "base/make_error.h"
 #include "base/printable.h"
 #include "device/device.h"
 #include "distributed/communicator.h"
@@ -37,19 +37,9 @@ namespace {
 constexpr uint8_t kGenerationStream = 140;  // none of the loader's, 0 .. 127, nor of others here
 
 at::ScalarType scalar_type(GenerateType type) {
-  switch (type) {
-    case GenerateType::bf16:
-      return at::kBFloat16;
-    case GenerateType::f16:
-      return at::kHalf;
-    case GenerateType::f32:
-      break;
-  }
-  return at::kFloat;
-}
-
-[[noreturn]] void refuse_generation(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
+  return type == GenerateType::bf16  ? at::kBFloat16
+         : type == GenerateType::f16 ? at::kHalf
+                                     : at::kFloat;
 }
 
 bool draws_from_some(const GenerateOptions& o) {
@@ -58,7 +48,7 @@ bool draws_from_some(const GenerateOptions& o) {
 
 void check_options(const GenerateOptions& o) {
   const auto require = [](bool holds, const char* name, const std::string& range) {
-    if (!holds) refuse_generation(fmt::format("{} must be {}", name, range));
+    if (!holds) throw error_of(ErrorCode::invalid_argument, "{} must be {}", name, range);
   };
   require(o.max_tokens >= 1, "max-tokens", "at least 1");
   require(!o.temperature || (*o.temperature >= 0 && std::isfinite(*o.temperature)), "temperature",
@@ -70,11 +60,11 @@ void check_options(const GenerateOptions& o) {
   require(std::ranges::none_of(o.stop, &std::string::empty), "stop", "a text that is not empty");
   require(!o.hides_stop || !o.stop.empty(), "hide-stop", "off without " + option_name("stop"));
   if (o.temperature == 0.0 && draws_from_some(o)) {
-    refuse_generation(
-        fmt::format("{} always takes the likeliest token, but {} and {} draw one; give another {}, "
-                    "or leave both out",
-                    option_set("temperature", "0"), option_name("top_k"), option_name("top_p"),
-                    option_name("temperature")));
+    throw error_of(ErrorCode::invalid_argument,
+                   "{} always takes the likeliest token, but {} and {} draw one; give another {}, "
+                   "or leave both out",
+                   option_set("temperature", "0"), option_name("top_k"), option_name("top_p"),
+                   option_name("temperature"));
   }
   require(o.batch_size >= 1, "batch-size", "at least 1");
   require(o.tensor_parallel >= 1, "tensor-parallel", "at least 1");
@@ -274,13 +264,14 @@ std::vector<uint32_t> prompt_tokens(const LoadedGpt2& loaded, const std::string&
     tokens.push_back(begin ? *begin : tokenizer.end_of_text());
   }
   if (std::ssize(tokens) + max_tokens > config.positions) {
-    refuse_generation(fmt::format(
+    throw error_of(
+        ErrorCode::invalid_argument,
         "{} tokens of a prompt and {} new ones are more than the network's {} positions; give {}",
         tokens.size(), max_tokens, config.positions,
         std::ssize(tokens) < config.positions
             ? option_set("max_tokens", std::to_string(config.positions - std::ssize(tokens))) +
                   " or fewer"
-            : "a shorter prompt"));
+            : "a shorter prompt");
   }
   return tokens;
 }
@@ -321,11 +312,11 @@ GenerateResult generate_texts(const GenerateOptions& options,
   return with_torch_errors([&] {
     check_options(options);
     if (options.tensor_parallel * options.pipeline_parallel != place.world_size) {
-      refuse_generation(
-          fmt::format("{0} x {1} need {2} processes, but {3} were started; start {2}",
-                      option_set("tensor_parallel", std::to_string(options.tensor_parallel)),
-                      option_set("pipeline_parallel", std::to_string(options.pipeline_parallel)),
-                      options.tensor_parallel * options.pipeline_parallel, place.world_size));
+      throw error_of(ErrorCode::invalid_argument,
+                     "{0} x {1} need {2} processes, but {3} were started; start {2} processes",
+                     option_set("tensor_parallel", std::to_string(options.tensor_parallel)),
+                     option_set("pipeline_parallel", std::to_string(options.pipeline_parallel)),
+                     options.tensor_parallel * options.pipeline_parallel, place.world_size);
     }
     const at::NoGradGuard no_grad;
     TrainOptions mesh_options;

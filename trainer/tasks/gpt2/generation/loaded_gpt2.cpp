@@ -42,7 +42,7 @@ std::vector<int64_t> token_numbers(const SettingsJson& json, const char* key,
   for (const SettingsJson& id : it->is_array() ? *it : SettingsJson::array({*it})) {
     if (!id.is_number_integer()) {
       throw error_at(file, ErrorCode::corrupt,
-                     "has {} {}; it must be the number of a token or a list of numbers", key,
+                     "'{}' is {}, but must be the number of a token or a list of such numbers", key,
                      it->dump());
     }
     out.push_back(id.get<int64_t>());

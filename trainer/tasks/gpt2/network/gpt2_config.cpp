@@ -31,7 +31,7 @@ class Gpt2ConfigReader {
  public:
   Gpt2ConfigReader(const std::filesystem::path& file, const Gpt2Json& json)
       : file_(file), json_(json) {
-    if (!json.is_object()) refuse(ErrorCode::corrupt, "is not the config.json of a GPT-2");
+    if (!json.is_object()) refuse(ErrorCode::corrupt, "the file is not the config.json of a GPT-2");
   }
 
   void take_size(const char* key, int64_t& size) const {
@@ -58,7 +58,8 @@ class Gpt2ConfigReader {
   void refuse_others() const {
     if (others_.empty()) return;
     refuse(ErrorCode::unsupported,
-           fmt::format("has {}, which GPT-2 does not have; ffkit computes only GPT-2", others_));
+           fmt::format("the file has {}, but GPT-2 has other values; ffkit computes only GPT-2",
+                       others_));
   }
 
  private:
@@ -75,7 +76,8 @@ class Gpt2ConfigReader {
   }
   [[noreturn]] void refuse_value(const char* key, const Gpt2Json& value,
                                  std::string_view wanted) const {
-    refuse(ErrorCode::corrupt, fmt::format("has {} {}; it must be {}", key, value.dump(), wanted));
+    refuse(ErrorCode::corrupt,
+           fmt::format("'{}' is {}, but must be {}", key, value.dump(), wanted));
   }
 
   const std::filesystem::path& file_;
@@ -125,7 +127,8 @@ std::string gpt2_problem(const Gpt2Config& c) {
     return fmt::format("a GPT-2 with {} {} is not possible", value, name);
   }
   if (c.width % c.heads != 0)
-    return fmt::format("a width of {} cannot be divided among {} heads", c.width, c.heads);
+    return fmt::format("the width {} is not a multiple of the number of heads, {}", c.width,
+                       c.heads);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Generator.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/dropout.h>
@@ -36,21 +37,33 @@ uint64_t key_of_parts(std::initializer_list<uint64_t> parts) {
   return key;
 }
 
-RandomSection::RandomSection(c10::Device device, std::optional<uint64_t> key) {
-  if (!key) return;
-  generator_ = at::globalContext().defaultGenerator(device);
-  const std::scoped_lock lock(generator_.mutex());
-  before_ = generator_.get_state();
-  generator_.set_current_seed(*key);
-}
-
-RandomSection::~RandomSection() {
-  if (!generator_.defined()) return;
-  const std::scoped_lock lock(generator_.mutex());
-  generator_.set_state(before_);
-}
-
 namespace {
+
+// RandomSection: what is drawn while it lives comes from a key of its own, and the generator is
+// left as it was. So dropout of a layer can be drawn again for its backward pass, and is the same
+// on whichever process computes the layer.
+class RandomSection {
+ public:
+  // Nothing without a key.
+  RandomSection(c10::Device device, std::optional<uint64_t> key) {
+    if (!key) return;
+    generator_ = at::globalContext().defaultGenerator(device);
+    const std::scoped_lock lock(generator_.mutex());
+    before_ = generator_.get_state();
+    generator_.set_current_seed(*key);
+  }
+  ~RandomSection() {
+    if (!generator_.defined()) return;
+    const std::scoped_lock lock(generator_.mutex());
+    generator_.set_state(before_);
+  }
+  RandomSection(const RandomSection&) = delete;
+  RandomSection& operator=(const RandomSection&) = delete;
+
+ private:
+  at::Generator generator_;  // undefined without a key
+  at::Tensor before_;
+};
 
 constexpr double kWeightDeviation = 0.02;
 
@@ -134,6 +147,21 @@ int64_t begin_of_share(int64_t total, int64_t rank, int64_t size) {
   return total * rank / size;
 }
 
+// The share of a network that a process has.
+struct Gpt2Share {
+  int64_t first_block = 0, end_block = 0;  // of its stage
+  int64_t first_token = 0, end_token = 0;  // of the vocabulary
+};
+
+Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers) {
+  const int64_t stage = peers.pipeline->rank(), stages = peers.pipeline->world_size();
+  const int64_t rank = peers.tensor->rank(), size = peers.tensor->world_size();
+  return {.first_block = begin_of_share(config.layers, stage, stages),
+          .end_block = begin_of_share(config.layers, stage + 1, stages),
+          .first_token = begin_of_share(config.vocabulary, rank, size),
+          .end_token = begin_of_share(config.vocabulary, rank + 1, size)};
+}
+
 }  // namespace
 
 TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, int size) {
@@ -148,15 +176,6 @@ TensorCut tensor_cut(const std::string& name, at::IntArrayRef shape, int rank, i
         {.begin = i * total + begin, .count = begin_of_share(total, rank + 1, size) - begin});
   }
   return cut;
-}
-
-Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers) {
-  const int64_t stage = peers.pipeline->rank(), stages = peers.pipeline->world_size();
-  const int64_t rank = peers.tensor->rank(), size = peers.tensor->world_size();
-  return {.first_block = begin_of_share(config.layers, stage, stages),
-          .end_block = begin_of_share(config.layers, stage + 1, stages),
-          .first_token = begin_of_share(config.vocabulary, rank, size),
-          .end_token = begin_of_share(config.vocabulary, rank + 1, size)};
 }
 
 std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline) {

@@ -9,9 +9,7 @@
 // its stage, the first one the embeddings, and the last one ln_f and wte once more.
 #pragma once
 
-#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
 #include <cstdint>
@@ -30,22 +28,6 @@ namespace ffkit {
 
 // A number that depends on all of `parts`.
 uint64_t key_of_parts(std::initializer_list<uint64_t> parts);
-
-// RandomSection: what is drawn while it lives comes from a key of its own, and the generator is
-// left as it was. So dropout of a layer can be drawn again for its backward pass, and is the same
-// on whichever process computes the layer.
-class RandomSection {
- public:
-  // Nothing without a key.
-  RandomSection(c10::Device device, std::optional<uint64_t> key);
-  ~RandomSection();
-  RandomSection(const RandomSection&) = delete;
-  RandomSection& operator=(const RandomSection&) = delete;
-
- private:
-  at::Generator generator_;  // undefined without a key
-  at::Tensor before_;
-};
 
 // The processes that compute the network together.
 struct Gpt2Peers {
@@ -128,13 +110,6 @@ class Gpt2Network : public torch::nn::Module {
   const Gpt2Peers peers_;
   std::shared_ptr<Transformer> transformer_;
 };
-
-// The share of a network that a process has.
-struct Gpt2Share {
-  int64_t first_block = 0, end_block = 0;  // of its stage
-  int64_t first_token = 0, end_token = 0;  // of the vocabulary
-};
-Gpt2Share gpt2_share(const Gpt2Config& config, const Gpt2Peers& peers);
 
 // Why a network cannot be divided so, as a sentence; empty: it can.
 std::string part_problem(const Gpt2Config& config, int64_t tensor, int64_t pipeline);

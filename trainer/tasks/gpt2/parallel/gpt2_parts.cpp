@@ -156,16 +156,17 @@ class Stage {
   double waited_ = 0;
 };
 
-}  // namespace
-
-double bubble_share(int64_t stages, int64_t micro_batches) {
-  return static_cast<double>(stages - 1) / (micro_batches + stages - 1);
-}
-
+// The number that the last stage has, for all stages.
 at::Tensor from_last_stage(const at::Tensor& number, const Gpt2Network& network) {
   at::Tensor out = network.peers().is_last() ? number.detach().clone() : at::zeros_like(number);
   network.peers().pipeline->sum(out);
   return out;
+}
+
+}  // namespace
+
+double bubble_share(int64_t stages, int64_t micro_batches) {
+  return static_cast<double>(stages - 1) / (micro_batches + stages - 1);
 }
 
 at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,

@@ -49,9 +49,6 @@ struct PipelineTime {
   double waited = 0;   // of these, for other stages
 };
 
-// The number that the last stage has, for all stages.
-at::Tensor from_last_stage(const at::Tensor& number, const Gpt2Network& network);
-
 // Without gradients: the sum over `targets` of their losses (Gpt2Network::loss_sum), on all stages;
 // [] of at least f32. tokens, targets [B, S].
 at::Tensor staged_loss_sum(Gpt2Network& network, const at::Tensor& tokens,

@@ -27,37 +27,42 @@ int64_t RootNetOptions::resolved_image_size() const {
 
 void RootNetOptions::describe(OptionTable& t, const TrainOptions&) {
   t.group("Network");
-  t.add("arch", arch, "RootNet's backbone").set_choices(rootnet_archs()).set_names_model();
+  t.add("arch", arch, "Backbone of RootNet").set_choices(rootnet_archs()).set_names_model();
   t.add("backbone-weights", backbone_weights,
-        "First weights of the backbone: torchvision's ResNet of --arch, or a RootNet; .pth or "
-        ".safetensors")
+        "File (.pth or .safetensors) with the first weights of the backbone, from torchvision's "
+        "ResNet of --arch or from a RootNet")
       .set_local();
   t.group("Persons");
   t.add("train-split", train_split, "Split to train on")
       .require(!train_split.empty(), "the name of a split");
-  t.add("val-split", val_split, "Split for validation; if there is no val, test is used")
+  t.add("val-split", val_split,
+        "Split to validate on. If there is no split val, the split test is used")
       .require(!val_split.empty(), "the name of a split");
-  t.add("image-size", image_size, "Side of a person's crop in pixels; 0: 256, 64 for micro")
+  t.add("image-size", image_size,
+        "Width and height of a person's crop, in pixels. 0 means 256, or 64 with --arch micro")
       .require(image_size >= 0 && image_size <= 4096 && image_size % 32 == 0,
                "a multiple of 32 up to 4096, or 0");
   t.add("real-size", real_size,
-        "Real size of the square that a person's box shows, in the set's unit: 2000 mm, or 2 m for "
-        "3DPW")
+        "Real size of the square that a person's box shows, in the unit of the data set. It is "
+        "2000 mm, or 2 m for 3DPW")
       .require(real_size > 0 && std::isfinite(real_size), "positive");
   t.add("ap-threshold", ap_threshold,
-        "AP: a root is right if it is nearer than this to a true one, in the set's unit")
+        "For AP, largest distance between a found root and the true root, in the unit of the data "
+        "set. A found root within this distance is right")
       .require(ap_threshold > 0 && std::isfinite(ap_threshold), "positive");
   t.group("Augmentation");
   t.add("rotation", rotation,
-        "Training crops are rotated by a random angle with this standard deviation, in degrees, at "
-        "most twice that")
-      .require(rotation >= 0 && rotation <= 90, "0 to 90");
+        "Standard deviation of the random angle by which training crops are rotated, in degrees. "
+        "The angle is at most twice this number")
+      .require(rotation >= 0 && rotation <= 90, "between 0 and 90");
   t.add("rotation-probability", rotation_probability, "Share of training crops that are rotated")
-      .require(rotation_probability >= 0 && rotation_probability <= 1, "0 to 1");
+      .require(rotation_probability >= 0 && rotation_probability <= 1, "between 0 and 1");
   t.add("flip", flip, "Share of training crops that are mirrored")
-      .require(flip >= 0 && flip <= 1, "0 to 1");
-  t.add("color", color, "Each channel of training crops is multiplied by up to 1 +- this")
-      .require(color >= 0 && color <= 1, "0 to 1");
+      .require(flip >= 0 && flip <= 1, "between 0 and 1");
+  t.add("color", color,
+        "Largest random change of the channels of training crops. With 0.2, each channel is "
+        "multiplied by a factor from 0.8 to 1.2")
+      .require(color >= 0 && color <= 1, "between 0 and 1");
 }
 
 std::string rootnet_misfit(const Schema& schema) {

@@ -19,11 +19,10 @@
 //   box_classes      [sum of rows] i64       position in kClasses
 //   timestamp        [B] i64                 microseconds
 //   can_bus          [B, 18] f64             when asked for; of BEVFormer: position 3, orientation
-//                                            4,
-//                                            acceleration 3, rotation rate 3, velocity 3, 0, 0
+//                                            4, acceleration 3, rotation rate 3, velocity 3, 0, 0
 //   motion           [B, 18] f64             when asked for, in place of can_bus: BEVFormer's
-//                                            vector
-//                                            as its network takes it; see KeyframeOptions::motion
+//                                            vector as its network takes it; see
+//                                            KeyframeOptions::motion
 //   with identity:
 //   sample_token, scene_token                texts (Batch::strings())
 //   frame_index      [B] i64                 the keyframe's place in its scene, from 0
