@@ -33,8 +33,8 @@ class FieldReads {
     int64_t end = 0;
   };
 
-  // `readable`: by field of the data set's schema; nothing: any field may be read. `dataset` and its
-  // `files` must outlive this. Records in stores are read whole: a store answers requests, and the
+  // `readable`: by field of the data set's schema; nothing: any field may be read. `dataset` and
+  // its `files` must outlive this. Records in stores are read whole: a store answers requests, and the
   // cache keeps blocks.
   FieldReads(const Dataset& dataset, const ShardFiles& files,
              std::optional<std::vector<bool>> readable);
