@@ -2,7 +2,6 @@
 // builds them, with its initial draws.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/zeros.h>
@@ -61,28 +60,13 @@ struct SelfAttention : nn::Module {
   nn::Linear out_proj{nullptr};
 };
 
-std::shared_ptr<Chain> mlp(int64_t width) {
-  auto chain = std::make_shared<Chain>();
-  const nn::Linear first(width, 4 * width);
-  const nn::Linear second(4 * width, width);
-  chain->add(first);
-  chain->add([](const at::Tensor& x) { return at::gelu(x); });
-  chain->add([](const at::Tensor& x) { return x; });  // torchvision's dropout, of probability 0
-  chain->add(second);
-  for (const nn::Linear& linear : {first, second}) {
-    nn::init::xavier_uniform_(linear->weight);
-    nn::init::normal_(linear->bias, 0, 1e-6);
-  }
-  return chain;
-}
-
 struct EncoderBlock : nn::Module {
   explicit EncoderBlock(const VitConfig& c) {
     ln_1 = register_module("ln_1", layer_norm(c.width));
     self_attention =
         register_module("self_attention", std::make_shared<SelfAttention>(c.width, c.num_heads));
     ln_2 = register_module("ln_2", layer_norm(c.width));
-    mlp_ = register_module("mlp", mlp(c.width));
+    mlp_ = register_module("mlp", transformer_mlp(c.width));
   }
 
   at::Tensor forward(const at::Tensor& input) {

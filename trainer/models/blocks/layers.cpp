@@ -4,8 +4,10 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 #include <torch/nn/init.h>
+#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 
@@ -50,6 +52,21 @@ at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_tra
   shape[0] = x.size(0);
   at::Tensor kept = at::empty(shape, x.options()).bernoulli_(1 - probability);
   return x * kept.div_(1 - probability);
+}
+
+std::shared_ptr<Chain> transformer_mlp(int64_t width) {
+  auto chain = std::make_shared<Chain>();
+  const nn::Linear first(width, 4 * width);
+  const nn::Linear second(4 * width, width);
+  chain->add(first);
+  chain->add([](const at::Tensor& x) { return at::gelu(x); });
+  chain->add([](const at::Tensor& x) { return x; });  // torchvision's dropout, of probability 0
+  chain->add(second);
+  for (const nn::Linear& linear : {first, second}) {
+    nn::init::xavier_uniform_(linear->weight);
+    nn::init::normal_(linear->bias, 0, 1e-6);
+  }
+  return chain;
 }
 
 at::Tensor relu(const at::Tensor& x) {

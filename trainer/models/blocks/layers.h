@@ -79,6 +79,9 @@ at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_tra
 
 at::Tensor relu(const at::Tensor& x);
 
+// Two linear layers with GELU between them, as transformers have them: [...,width] -> [...,width].
+std::shared_ptr<Chain> transformer_mlp(int64_t width);
+
 // A chain with a shortcut: x + chain(x), with stochastic_depth() of the chain.
 struct Residual : torch::nn::Module {
   // The chain is the member `name`. Without `has_shortcut`, it is all.

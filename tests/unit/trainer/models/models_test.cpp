@@ -58,9 +58,12 @@ out.close()
 )";
 
 const std::vector<std::string> kTrained = {
-    "resnet18",      "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "efficientnet_v2_s",
-    "convnext_tiny", "vit_b_16",     "resnext50_32x4d",    "alexnet",         "vgg11_bn",
-    "squeezenet1_1", "densenet121",  "regnet_y_400mf",     "mnasnet0_75",     "shufflenet_v2_x0_5"};
+    "resnet18",        "mobilenet_v2",      "mobilenet_v3_small",
+    "efficientnet_b0", "efficientnet_v2_s", "convnext_tiny",
+    "vit_b_16",        "resnext50_32x4d",   "alexnet",
+    "vgg11_bn",        "squeezenet1_1",     "densenet121",
+    "swin_t",          "swin_v2_t",         "regnet_y_400mf",
+    "mnasnet0_75",     "shufflenet_v2_x0_5"};
 const std::vector<std::string> kOthers = {
     "resnet50", "wide_resnet50_2", "mobilenet_v3_large", "efficientnet_b5",
     "vit_b_32", "vgg13",           "squeezenet1_0",      "regnet_x_8gf"};
