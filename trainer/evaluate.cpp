@@ -39,12 +39,12 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
   model.set_training(false);
   const std::unique_ptr<Evaluation> evaluation = task.evaluation();
   if (!files.results.empty() || !files.confusion.empty()) evaluation->keep_predictions();
-  StopVote vote(mesh.world());
   source.set_epoch(0);
   // Those that compute a network together leave at the same batch.
   const auto is_stopped = [&] {
     source.wait_for_batch();
-    return mesh.same_data().sum(std::vector<double>{vote.is_stopped() ? 1.0 : 0.0})[0] > 0;
+    const double asked = mesh.world().is_stop_requested() ? 1 : 0;
+    return mesh.same_data().sum(std::vector<double>{asked})[0] > 0;
   };
   std::vector<double> counts(2);  // of batches with samples, and without
   while (!is_stopped()) {
@@ -56,8 +56,9 @@ std::optional<EvalResult> validate_model(Task& task, Model& model, BatchSource& 
     evaluation->add(*batch);
   }
   model.set_training(true);
-  // Some may have been done before they heard of it.
-  if (vote.close()) return std::nullopt;
+  // A process may have been done before it heard of the request.
+  const double asked = mesh.world().is_stop_requested() ? 1 : 0;
+  if (mesh.world().sum(std::vector<double>{asked})[0] > 0) return std::nullopt;
   counts = mesh.data().sum(counts);
   if (counts[0] == 0 && counts[1] > 0) {
     throw Error(ErrorCode::corrupt, "all samples to evaluate are bad; see the warnings");

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from servers import FOLDER, expect
 from folder_server import FolderServer
@@ -172,7 +173,8 @@ if FFTRAIN:
 
     def stop(name, process, sent):
         begin = time.monotonic()
-        process.send_signal(sent)
+        started = [int(one) for one in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        os.kill(started[-1] if name.endswith("one of them") else process.pid, sent)
         said = ended(begin, process, 130 if sent == signal.SIGINT else 75, f"{sent.name} in {name}", most_s=3)
         expect("has all state: the same command with --resume continues" in said[0], said)
         print(f"{sent.name} in {name}: {time.monotonic() - begin:.1f} s")
@@ -213,8 +215,10 @@ if FFTRAIN:
         return {key: raw[end + value["data_offsets"][0]:end + value["data_offsets"][1]] for key, value in header.items() if key != "__metadata__"}
 
     for name, sent, values, options in (("fftrain of two processes", signal.SIGTERM, FAULTS["busy"], ["--nproc", "2", "--steps", "20"]),
+                                        ("fftrain of two processes, one of them", signal.SIGTERM, FAULTS["stalled"], ["--nproc", "2", "--steps", "20"]),
                                         ("fftrain of several batches a step", signal.SIGINT, FAULTS["stalled"], ["--accumulate", "4", "--prefetch-batches", "1", "--steps", "12"]),
                                         ("fftrain of tokens", signal.SIGINT, FAULTS["stalled"], [*tokens, "--steps", "100"]),
+                                        ("fftrain of tokens, two processes, one of them", signal.SIGUSR1, FAULTS["stalled"], [*tokens, "--nproc", "2", "--steps", "60"]),
                                         ("fftrain of tokens, two processes", signal.SIGTERM, FAULTS["cut"], [*tokens, "--nproc", "2", "--steps", "60"])):
         process = start(name, options)
         while "step 1/" not in (line := process.stdout.readline()):

@@ -303,7 +303,7 @@ void write_weights(const Weights& weights, const fs::path& path) {
 int64_t head_rows(const Weights& weights, const WeightRules& rules) {
   const std::string name = rules.head + ".weight";
   const auto is_head = [&](const NamedTensor& t) {
-    return t.tensor.dim() == 2 && t.tensor.size(0) > 0 &&
+    return t.tensor.dim() >= 2 && t.tensor.size(0) > 0 &&
            (t.name == name || t.name.ends_with('.' + name));
   };
   // The shortest: copies of a model are named after it.
@@ -312,9 +312,11 @@ int64_t head_rows(const Weights& weights, const WeightRules& rules) {
     if (is_head(t) && (head == nullptr || t.name.size() < head->name.size())) head = &t;
   }
   if (head != nullptr) return head->tensor.size(0);
-  refuse_weights(weights, fmt::format("the file has no tensor '{}.weight' with two dimensions, "
-                                      "which a {} needs; give other weights or another {}",
-                                      rules.head, rules.name, rules.choice));
+  refuse_weights(
+      weights,
+      fmt::format("the file has no tensor '{}.weight' with a row for each class, which a {} "
+                  "needs; give other weights or another {}",
+                  rules.head, rules.name, rules.choice));
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include <ffkit/launch/stop.h>
 #include <ffkit/trainer/batch_source.h>
 
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "data/warning.h"
 #include "launch/waiting.h"
@@ -125,6 +126,7 @@ bool LoaderSource::wait_for_batch() {
   const auto start = std::chrono::steady_clock::now();
   while (num_returned_ < num_batches() && stop_signal() == 0 &&
          !prefetcher_.wait_for(std::chrono::milliseconds(100))) {
+    check_wait({});  // another process may have been asked to stop
   }
   waited_before_ = seconds_since(start);
   return stop_signal() == 0;  // else a batch may hold nothing but that

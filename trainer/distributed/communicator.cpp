@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <type_traits>
 
@@ -22,6 +24,7 @@
 #include <ffkit/base/option_names.h>
 #include <ffkit/launch/stop.h>
 
+#include "base/machine/wait_check.h"
 #include "base/make_error.h"
 #include "device/device.h"
 #include "distributed/meeting.h"
@@ -31,8 +34,46 @@
 
 namespace ffkit {
 
+// A request to stop reaches all processes: the first one that is asked writes the signal to the
+// store of the processes, and the others look there. Thread-safe.
+class SharedStop {
+ public:
+  explicit SharedStop(c10d::Store& store) : store_(store) {}
+
+  void exchange() {
+    using Clock = std::chrono::steady_clock;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || is_shared_) return;
+    const int signal = stop_signal();
+    if (signal == 0 && Clock::now() < next_look_) return;
+    next_look_ = Clock::now() + std::chrono::milliseconds(500);
+    try {
+      if (signal != 0) {
+        store_.set(kKey, std::to_string(signal));
+      } else if (store_.check({kKey})) {
+        request_stop(std::stoi(store_.get_to_str(kKey)));
+      } else {
+        return;
+      }
+      is_shared_ = true;
+    } catch (const std::exception&) {
+      // The store is lost. The next collective call says so.
+    }
+  }
+
+ private:
+  static constexpr char kKey[] = "stop";
+
+  c10d::Store& store_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point next_look_;
+  bool is_shared_ = false;
+  const WaitCheck check_{[this](const Wait&) { exchange(); }};
+};
+
 struct Communicator::Impl {
   c10::intrusive_ptr<c10d::Store> store;
+  std::optional<SharedStop> stop;  // of the world
   c10::intrusive_ptr<c10d::ProcessGroup> group;
   c10::intrusive_ptr<c10d::Backend::Options> gloo_options;  // of the network; for parts too
   bool has_nccl = false;
@@ -111,6 +152,7 @@ Communicator::Communicator(const ProcessPlace& place, c10::Device device)
     find_interface(place, *options);  // towards a host whose name is known by now
     impl_->gloo_options = options;
     connect();
+    impl_->stop.emplace(*impl_->store);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -248,6 +290,14 @@ void Communicator::sum(at::Tensor& tensor) {
   with_peers("adding up", [&] { impl_->all_reduce(tensor); });
 }
 
+bool Communicator::is_stop_requested() {
+  if (impl_ && impl_->stop) {
+    const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
+    impl_->stop->exchange();
+  }
+  return stop_signal() != 0;
+}
+
 std::vector<double> Communicator::sum(const std::vector<double>& numbers) {
   if (is_alone()) return numbers;
   std::vector<double> out = numbers;
@@ -364,51 +414,6 @@ void DataParallel::before_forward() {
 
 void DataParallel::before_backward() {
   if (impl_) impl_->reducer->prepare_for_backward({});
-}
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kPause = std::chrono::milliseconds(500);  // between two looks at the store
-constexpr char kKey[] = "stop";
-
-}  // namespace
-
-struct StopVote::Impl {
-  Communicator& communicator;
-  bool is_stopped = false;
-  bool is_said = false;
-  Clock::time_point last_look = Clock::now();
-};
-
-StopVote::StopVote(Communicator& communicator)
-    : impl_(std::make_unique<Impl>(Impl{.communicator = communicator})) {}
-
-StopVote::~StopVote() = default;
-
-bool StopVote::is_stopped() {
-  Impl& self = *impl_;
-  const bool is_asked = stop_signal() != 0;
-  self.is_stopped = self.is_stopped || is_asked;
-  if (self.communicator.is_alone()) return self.is_stopped;
-  const Waiting waiting(kWaitingForOthers, Waiting::kPatience);
-  self.communicator.with_peers("asking whether to stop", [&] {
-    c10d::Store& store = *self.communicator.impl().store;
-    if (is_asked && !self.is_said) {
-      store.set(kKey, std::vector<uint8_t>{1});
-      self.is_said = true;
-    } else if (!self.is_stopped && Clock::now() - self.last_look > kPause) {
-      self.is_stopped = store.check({kKey});
-      self.last_look = Clock::now();
-    }
-  });
-  return self.is_stopped;
-}
-
-bool StopVote::close() {
-  const double num = impl_->communicator.sum(std::vector<double>{is_stopped() ? 1.0 : 0.0})[0];
-  return num > 0;
 }
 
 }  // namespace ffkit

@@ -54,6 +54,11 @@ class Communicator {
   // Returns when all processes have come here.
   void barrier();
 
+  // For the world. True if this process was asked to stop (stop_signal()), or if another one was:
+  // then this process is asked to stop by the same signal. Not collective. Looks at the store where
+  // the processes met, twice a second at most. A thread that waits for data does so, too.
+  bool is_stop_requested();
+
   // To and from one other process, not collective. `tensor`: contiguous, on device(); the
   // receiver's has the sender's shape and dtype. Of several transfers between the same two, those
   // with the same tag arrive in the order they were started. Two processes that send() to each
@@ -189,27 +194,6 @@ class CommunicatorPeers final : public Peers {
 
  private:
   Communicator& communicator_;
-};
-
-// StopVote: whether any of the processes that train together was asked to stop, while each works on
-// its own and no collective call tells it.
-class StopVote {
- public:
-  // Collective: all processes begin their votes in the same order. `communicator` outlives it.
-  explicit StopVote(Communicator& communicator);
-  ~StopVote();
-  StopVote(const StopVote&) = delete;
-  StopVote& operator=(const StopVote&) = delete;
-
-  // True soon after any process was asked to (stop_signal()). Looks at the store the processes met
-  // at, twice a second at most.
-  bool is_stopped();
-  // Collective: the answer that all processes get alike.
-  bool close();
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
-// ConvNeXt-T (Liu et al., "A ConvNet for the 2020s", 2022) as torchvision builds it, with its
-// initial draws.
+// ConvNeXt (Liu et al., "A ConvNet for the 2020s", 2022) as torchvision builds it, with its initial
+// draws.
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
@@ -10,7 +10,6 @@
 
 #include <array>
 
-#include "model/model_registry.h"
 #include "models/blocks/layers.h"
 
 namespace ffkit {
@@ -18,14 +17,18 @@ namespace {
 
 namespace nn = torch::nn;
 
-struct ConvNextStage {
-  int64_t channels, depth;
+struct ConvNextConfig {
+  const char* name;
+  int64_t channels;  // of the first stage; each of the others has twice as many
+  std::array<int64_t, 4> depths;
+  double stochastic_depth;  // of the last block, rising linearly from 0
 };
-constexpr std::array kConvNextStages = {ConvNextStage{96, 3}, ConvNextStage{192, 3},
-                                        ConvNextStage{384, 9}, ConvNextStage{768, 3}};
+constexpr ConvNextConfig kConvNexts[] = {{"convnext_tiny", 96, {3, 3, 9, 3}, 0.1},
+                                         {"convnext_small", 96, {3, 3, 27, 3}, 0.4},
+                                         {"convnext_base", 128, {3, 3, 27, 3}, 0.5},
+                                         {"convnext_large", 192, {3, 3, 27, 3}, 0.5}};
 constexpr double kEps = 1e-6;
 constexpr double kLayerScale = 1e-6;
-constexpr double kConvNextStochasticDepth = 0.1;  // of the last block, rising linearly from 0
 
 // Over the channels of [N,C,H,W].
 struct LayerNorm2d : nn::Module {
@@ -67,30 +70,30 @@ struct Block : nn::Module {
 
 class ConvNext : public ClassifierNet {
  public:
-  explicit ConvNext(const ModelShape& shape) {
+  ConvNext(const ConvNextConfig& config, const ModelShape& shape) {
+    int64_t channels = config.channels;
     auto stem = std::make_shared<Chain>();
-    stem->add(nn::Conv2d(nn::Conv2dOptions(3, kConvNextStages.front().channels, 4).stride(4)));
-    stem->add(std::make_shared<LayerNorm2d>(kConvNextStages.front().channels));
+    stem->add(nn::Conv2d(nn::Conv2dOptions(3, channels, 4).stride(4)));
+    stem->add(std::make_shared<LayerNorm2d>(channels));
     features_->add(stem);
     int64_t num_blocks = 0;
-    for (const ConvNextStage& s : kConvNextStages) num_blocks += s.depth;
+    for (const int64_t depth : config.depths) num_blocks += depth;
     int64_t block = 0;
-    for (size_t i = 0; i < kConvNextStages.size(); ++i) {
+    for (size_t i = 0; i < config.depths.size(); ++i) {
+      if (i > 0) {
+        auto downsampling = std::make_shared<Chain>();
+        downsampling->add(std::make_shared<LayerNorm2d>(channels));
+        downsampling->add(nn::Conv2d(nn::Conv2dOptions(channels, 2 * channels, 2).stride(2)));
+        features_->add(downsampling);
+        channels *= 2;
+      }
       auto stage = std::make_shared<Chain>();
-      for (int64_t j = 0; j < kConvNextStages[i].depth; ++j, ++block) {
-        stage->add(std::make_shared<Block>(kConvNextStages[i].channels,
-                                           kConvNextStochasticDepth * block / (num_blocks - 1)));
+      for (int64_t j = 0; j < config.depths[i]; ++j, ++block) {
+        stage->add(
+            std::make_shared<Block>(channels, config.stochastic_depth * block / (num_blocks - 1)));
       }
       features_->add(stage);
-      if (i + 1 == kConvNextStages.size()) break;
-      auto downsampling = std::make_shared<Chain>();
-      downsampling->add(std::make_shared<LayerNorm2d>(kConvNextStages[i].channels));
-      downsampling->add(nn::Conv2d(
-          nn::Conv2dOptions(kConvNextStages[i].channels, kConvNextStages[i + 1].channels, 2)
-              .stride(2)));
-      features_->add(downsampling);
     }
-    const int64_t channels = kConvNextStages.back().channels;
     classifier_->add(std::make_shared<LayerNorm2d>(channels));
     classifier_->add([this, dropout = shape.dropout](const at::Tensor& x) {
       return drop(x.flatten(1), dropout, is_training());
@@ -120,10 +123,7 @@ class ConvNext : public ClassifierNet {
 }  // namespace
 
 void register_convnext(ModelRegistry& registry) {
-  registry.add(
-      {.name = "convnext_tiny", .head = "classifier.2", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<ConvNext>(shape));
-       }});
+  add_models<ConvNext>(registry, kConvNexts, "classifier.2");
 }
 
 }  // namespace ffkit

@@ -1,5 +1,5 @@
-// EfficientNet-B0 (Tan and Le, "EfficientNet", 2019) as torchvision builds it, with its initial
-// draws.
+// EfficientNet (Tan and Le, "EfficientNet", 2019) and its second version (Tan and Le,
+// "EfficientNetV2", 2021) as torchvision builds them, with its initial draws.
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <torch/nn/init.h>
@@ -7,10 +7,9 @@
 #include <torch/nn/modules/linear.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
 
-#include "model/model_registry.h"
 #include "models/blocks/layers.h"
 
 namespace ffkit {
@@ -18,16 +17,49 @@ namespace {
 
 namespace nn = torch::nn;
 
-// A row of table 1 of the paper.
+// A row of table 1 of the first paper, or of table 4 of the second.
 struct EfficientNetStage {
   int64_t expansion, kernel, stride, in, out, depth;
+  bool is_fused = false;  // without a depthwise convolution
 };
-constexpr std::array kEfficientNetStages = {
-    EfficientNetStage{1, 3, 1, 32, 16, 1},  EfficientNetStage{6, 3, 2, 16, 24, 2},
-    EfficientNetStage{6, 5, 2, 24, 40, 2},  EfficientNetStage{6, 3, 2, 40, 80, 3},
-    EfficientNetStage{6, 5, 1, 80, 112, 3}, EfficientNetStage{6, 5, 2, 112, 192, 4},
-    EfficientNetStage{6, 3, 1, 192, 320, 1}};
-constexpr double kDropout = 0.2;
+using Stages = std::span<const EfficientNetStage>;
+
+constexpr EfficientNetStage kStagesOfB[] = {
+    {1, 3, 1, 32, 16, 1},  {6, 3, 2, 16, 24, 2},   {6, 5, 2, 24, 40, 2},  {6, 3, 2, 40, 80, 3},
+    {6, 5, 1, 80, 112, 3}, {6, 5, 2, 112, 192, 4}, {6, 3, 1, 192, 320, 1}};
+constexpr EfficientNetStage kStagesOfV2S[] = {
+    {1, 3, 1, 24, 24, 2, true}, {4, 3, 2, 24, 48, 4, true}, {4, 3, 2, 48, 64, 4, true},
+    {4, 3, 2, 64, 128, 6},      {6, 3, 1, 128, 160, 9},     {6, 3, 2, 160, 256, 15}};
+constexpr EfficientNetStage kStagesOfV2M[] = {
+    {1, 3, 1, 24, 24, 3, true}, {4, 3, 2, 24, 48, 5, true}, {4, 3, 2, 48, 80, 5, true},
+    {4, 3, 2, 80, 160, 7},      {6, 3, 1, 160, 176, 14},    {6, 3, 2, 176, 304, 18},
+    {6, 3, 1, 304, 512, 5}};
+constexpr EfficientNetStage kStagesOfV2L[] = {
+    {1, 3, 1, 32, 32, 4, true}, {4, 3, 2, 32, 64, 7, true}, {4, 3, 2, 64, 96, 7, true},
+    {4, 3, 2, 96, 192, 10},     {6, 3, 1, 192, 224, 19},    {6, 3, 2, 224, 384, 25},
+    {6, 3, 1, 384, 640, 7}};
+
+struct EfficientNetConfig {
+  const char* name;
+  double width, depth;  // factors of the stages' channels and depths
+  double dropout;
+  double bn_eps = 1e-5, bn_momentum = 0.1;
+  Stages stages = kStagesOfB;
+  int64_t last_channels = 0;  // 0: four times those of the last stage
+};
+constexpr EfficientNetConfig kEfficientNets[] = {
+    {"efficientnet_b0", 1.0, 1.0, 0.2},
+    {"efficientnet_b1", 1.0, 1.1, 0.2},
+    {"efficientnet_b2", 1.1, 1.2, 0.3},
+    {"efficientnet_b3", 1.2, 1.4, 0.3},
+    {"efficientnet_b4", 1.4, 1.8, 0.4},
+    {"efficientnet_b5", 1.6, 2.2, 0.4, 1e-3, 0.01},
+    {"efficientnet_b6", 1.8, 2.6, 0.5, 1e-3, 0.01},
+    {"efficientnet_b7", 2.0, 3.1, 0.5, 1e-3, 0.01},
+    {"efficientnet_v2_s", 1, 1, 0.2, 1e-3, 0.1, kStagesOfV2S, 1280},
+    {"efficientnet_v2_m", 1, 1, 0.3, 1e-3, 0.1, kStagesOfV2M, 1280},
+    {"efficientnet_v2_l", 1, 1, 0.4, 1e-3, 0.1, kStagesOfV2L, 1280},
+};
 // Of a block behind the last one, rising linearly from 0.
 constexpr double kEfficientNetStochasticDepth = 0.2;
 
@@ -35,57 +67,25 @@ at::Tensor silu(const at::Tensor& x) {
   return at::silu(x);
 }
 
-struct MBConv : nn::Module {
-  MBConv(const EfficientNetStage& s, int64_t in, int64_t stride, double drop_probability_)
-      : has_shortcut(stride == 1 && in == s.out), drop_probability(drop_probability_) {
-    const int64_t width = in * s.expansion;
-    block = std::make_shared<Chain>();
-    if (s.expansion != 1) {
-      block->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = silu}));
-    }
-    block->add(conv_norm({.in = width,
-                          .out = width,
-                          .kernel = s.kernel,
-                          .stride = stride,
-                          .groups = width,
-                          .activation = silu}));
-    block->add(
-        std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), silu,
-                                            [](const at::Tensor& x) { return at::sigmoid(x); }));
-    block->add(conv_norm({.in = width, .out = s.out, .kernel = 1}));
-    register_module("block", block);
-  }
-
-  at::Tensor forward(const at::Tensor& x) {
-    const at::Tensor y = block->forward(x);
-    return has_shortcut ? stochastic_depth(y, drop_probability, is_training()) + x : y;
-  }
-
-  bool has_shortcut;
-  double drop_probability;
-  std::shared_ptr<Chain> block;
-};
-
 class EfficientNet : public ClassifierNet {
  public:
-  explicit EfficientNet(const ModelShape& shape) {
-    features_->add(conv_norm(
-        {.in = 3, .out = kEfficientNetStages.front().in, .stride = 2, .activation = silu}));
+  EfficientNet(const EfficientNetConfig& config, const ModelShape& shape) : config_(config) {
+    add(*features_, {.in = 3, .out = scaled(config.stages[0].in), .stride = 2, .activation = silu});
     int64_t num_blocks = 0;
-    for (const EfficientNetStage& s : kEfficientNetStages) num_blocks += s.depth;
+    for (const EfficientNetStage& s : config.stages) num_blocks += depth_of(s);
     int64_t block = 0;
-    for (const EfficientNetStage& s : kEfficientNetStages) {
+    for (const EfficientNetStage& s : config.stages) {
       auto stage = std::make_shared<Chain>();
-      for (int64_t i = 0; i < s.depth; ++i, ++block) {
-        stage->add(std::make_shared<MBConv>(s, i == 0 ? s.in : s.out, i == 0 ? s.stride : 1,
-                                            kEfficientNetStochasticDepth * block / num_blocks));
+      for (int64_t i = 0; i < depth_of(s); ++i, ++block) {
+        stage->add(make_block(s, scaled(i == 0 ? s.in : s.out), i == 0 ? s.stride : 1,
+                              kEfficientNetStochasticDepth * block / num_blocks));
       }
       features_->add(stage);
     }
-    const int64_t channels = 4 * kEfficientNetStages.back().out;
-    features_->add(conv_norm(
-        {.in = kEfficientNetStages.back().out, .out = channels, .kernel = 1, .activation = silu}));
-    classifier_->add(nn::Dropout(shape.dropout < 0 ? kDropout : shape.dropout));
+    const int64_t last = scaled(config.stages.back().out);
+    const int64_t channels = config.last_channels > 0 ? config.last_channels : 4 * last;
+    add(*features_, {.in = last, .out = channels, .kernel = 1, .activation = silu});
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? config.dropout : shape.dropout));
     const nn::Linear head(channels, shape.num_classes);
     classifier_->add(head);
     register_chains();
@@ -94,15 +94,53 @@ class EfficientNet : public ClassifierNet {
     nn::init::uniform_(head->weight, -range, range);
     nn::init::zeros_(head->bias);
   }
+
+ private:
+  int64_t scaled(int64_t channels) const { return round_to_eights(channels * config_.width); }
+  int64_t depth_of(const EfficientNetStage& s) const {
+    return static_cast<int64_t>(std::ceil(s.depth * config_.depth));
+  }
+  void add(Chain& chain, ConvNormOptions options) const {
+    options.bn_eps = config_.bn_eps;
+    options.bn_momentum = config_.bn_momentum;
+    chain.add(conv_norm(options));
+  }
+
+  std::shared_ptr<Residual> make_block(const EfficientNetStage& s, int64_t in, int64_t stride,
+                                       double drop_probability) const {
+    const int64_t width = in * s.expansion;
+    const int64_t out = scaled(s.out);
+    const bool expands = s.expansion != 1;
+    auto block = std::make_shared<Chain>();
+    if (s.is_fused) {
+      add(*block, {.in = in,
+                   .out = expands ? width : out,
+                   .kernel = s.kernel,
+                   .stride = stride,
+                   .activation = silu});
+    } else {
+      if (expands) add(*block, {.in = in, .out = width, .kernel = 1, .activation = silu});
+      add(*block, {.in = width,
+                   .out = width,
+                   .kernel = s.kernel,
+                   .stride = stride,
+                   .groups = width,
+                   .activation = silu});
+      block->add(
+          std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), silu,
+                                              [](const at::Tensor& x) { return at::sigmoid(x); }));
+    }
+    if (expands || !s.is_fused) add(*block, {.in = width, .out = out, .kernel = 1});
+    return std::make_shared<Residual>("block", block, stride == 1 && in == out, drop_probability);
+  }
+
+  EfficientNetConfig config_;
 };
 
 }  // namespace
 
 void register_efficientnet(ModelRegistry& registry) {
-  registry.add(
-      {.name = "efficientnet_b0", .head = "classifier.1", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<EfficientNet>(shape));
-       }});
+  add_models<EfficientNet>(registry, kEfficientNets, "classifier.1");
 }
 
 }  // namespace ffkit

@@ -1,6 +1,6 @@
-// MobileNetV2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018) and MobileNetV3
-// (Howard et al., "Searching for MobileNetV3", 2019) as torchvision builds them, with its
-// initial draws.
+// MobileNetV2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018), MNASNet (Tan et
+// al., "Platform-Aware Neural Architecture Search for Mobile", 2018) and MobileNetV3 (Howard et al.,
+// "Searching for MobileNetV3", 2019) as torchvision builds them, with its initial draws.
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/relu.h>
@@ -13,7 +13,6 @@
 #include <span>
 
 #include "distributed/batch_norm.h"
-#include "model/model_registry.h"
 #include "models/blocks/layers.h"
 
 namespace ffkit {
@@ -25,29 +24,23 @@ at::Tensor relu6(const at::Tensor& x) {
   return at::relu6(x);
 }
 
-struct MobileNetV2Block : nn::Module {
-  MobileNetV2Block(int64_t in, int64_t out, int64_t stride, int64_t expansion)
-      : has_shortcut(stride == 1 && in == out) {
-    const int64_t width = in * expansion;
-    conv = std::make_shared<Chain>();
-    if (expansion != 1) {
-      conv->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = relu6}));
-    }
-    conv->add(conv_norm(
-        {.in = width, .out = width, .stride = stride, .groups = width, .activation = relu6}));
-    conv->add(conv_without_bias(width, out, 1));
-    conv->add(BatchNorm(out));
-    register_module("conv", conv);
-  }
+at::Tensor hardswish(const at::Tensor& x) {
+  return at::hardswish(x);
+}
 
-  at::Tensor forward(const at::Tensor& x) {
-    const at::Tensor y = conv->forward(x);
-    return has_shortcut ? x + y : y;
+std::shared_ptr<Residual> mobilenet_v2_block(int64_t in, int64_t out, int64_t stride,
+                                             int64_t expansion) {
+  const int64_t width = in * expansion;
+  auto conv = std::make_shared<Chain>();
+  if (expansion != 1) {
+    conv->add(conv_norm({.in = in, .out = width, .kernel = 1, .activation = relu6}));
   }
-
-  bool has_shortcut;
-  std::shared_ptr<Chain> conv;
-};
+  conv->add(conv_norm(
+      {.in = width, .out = width, .stride = stride, .groups = width, .activation = relu6}));
+  conv->add(conv_without_bias(width, out, 1));
+  conv->add(BatchNorm(out));
+  return std::make_shared<Residual>("conv", conv, stride == 1 && in == out);
+}
 
 class MobileNetV2 : public ClassifierNet {
  public:
@@ -64,8 +57,8 @@ class MobileNetV2 : public ClassifierNet {
     features_->add(conv_norm({.in = 3, .out = channels, .stride = 2, .activation = relu6}));
     for (const StageSizes& stage : kStages) {
       for (int64_t i = 0; i < stage.depth; ++i) {
-        features_->add(std::make_shared<MobileNetV2Block>(
-            channels, stage.channels, i == 0 ? stage.stride : 1, stage.expansion));
+        features_->add(mobilenet_v2_block(channels, stage.channels, i == 0 ? stage.stride : 1,
+                                          stage.expansion));
         channels = stage.channels;
       }
     }
@@ -81,20 +74,77 @@ class MobileNetV2 : public ClassifierNet {
   }
 };
 
-enum Activation { relu, hardswish };
+struct MnasNetConfig {
+  const char* name;
+  double width;  // a factor of the channels of all stages
+};
+constexpr MnasNetConfig kMnasNets[] = {
+    {"mnasnet0_5", 0.5}, {"mnasnet0_75", 0.75}, {"mnasnet1_0", 1.0}, {"mnasnet1_3", 1.3}};
+
+class MnasNet : public Net {
+ public:
+  MnasNet(const MnasNetConfig& config, const ModelShape& shape) {
+    const double width = config.width;
+    struct StageSizes {
+      int64_t channels, kernel, stride, expansion, depth;
+    };
+    constexpr std::array kStages = {StageSizes{24, 3, 2, 3, 3},  StageSizes{40, 5, 2, 3, 3},
+                                    StageSizes{80, 5, 2, 6, 3},  StageSizes{96, 3, 1, 6, 2},
+                                    StageSizes{192, 5, 2, 6, 4}, StageSizes{320, 3, 1, 6, 1}};
+    constexpr int64_t kLastChannels = 1280;
+    const int64_t stem = round_to_eights(32 * width);
+    int64_t channels = round_to_eights(16 * width);
+    add(*layers_, 3, stem, 3, 2, 1, true);
+    add(*layers_, stem, stem, 3, 1, stem, true);
+    add(*layers_, stem, channels, 1, 1, 1, false);
+    for (const StageSizes& s : kStages) {
+      auto stage = std::make_shared<Chain>();
+      const int64_t out = round_to_eights(s.channels * width);
+      for (int64_t i = 0; i < s.depth; ++i, channels = out) {
+        const int64_t stride = i == 0 ? s.stride : 1;
+        const int64_t expanded = channels * s.expansion;
+        auto block = std::make_shared<Chain>();
+        add(*block, channels, expanded, 1, 1, 1, true);
+        add(*block, expanded, expanded, s.kernel, stride, expanded, true);
+        add(*block, expanded, out, 1, 1, 1, false);
+        stage->add(std::make_shared<Residual>("layers", block, stride == 1 && channels == out));
+      }
+      layers_->add(stage);
+    }
+    add(*layers_, channels, kLastChannels, 1, 1, 1, true);
+    const nn::Linear head(kLastChannels, shape.num_classes);
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
+    classifier_->add(head);
+    register_module("layers", layers_);
+    register_module("classifier", classifier_);
+    initialise_convolutions(*this);
+    nn::init::kaiming_uniform_(head->weight, 0, torch::kFanOut, torch::kSigmoid);
+    nn::init::zeros_(head->bias);
+  }
+
+  at::Tensor forward(const at::Tensor& images) override {
+    return classifier_->forward(global_average(layers_->forward(images)));
+  }
+
+ private:
+  static void add(Chain& chain, int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                  int64_t groups, bool has_relu) {
+    chain.add(conv_without_bias(in, out, kernel, stride, groups));
+    chain.add(BatchNorm(nn::BatchNormOptions(out).momentum(1 - 0.9997)));
+    if (has_relu) chain.add(relu);
+  }
+
+  std::shared_ptr<Chain> layers_ = std::make_shared<Chain>();
+  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
+};
 
 // A row of tables 1 and 2 of the paper.
 struct BlockConfig {
   int64_t in, kernel, expanded, out;
   bool has_squeeze;
-  Activation activation;
+  at::Tensor (*activation)(const at::Tensor&);
   int64_t stride;
 };
-
-Function function_of(Activation activation) {
-  if (activation == relu) return [](const at::Tensor& x) { return at::relu(x); };
-  return [](const at::Tensor& x) { return at::hardswish(x); };
-}
 
 std::shared_ptr<Chain> conv_norm_v3(ConvNormOptions options) {
   options.bn_eps = 0.001;
@@ -102,65 +152,26 @@ std::shared_ptr<Chain> conv_norm_v3(ConvNormOptions options) {
   return conv_norm(options);
 }
 
-struct MobileNetV3Block : nn::Module {
-  explicit MobileNetV3Block(const BlockConfig& c) : has_shortcut(c.stride == 1 && c.in == c.out) {
-    const Function activation = function_of(c.activation);
-    block = std::make_shared<Chain>();
-    if (c.expanded != c.in) {
-      block->add(
-          conv_norm_v3({.in = c.in, .out = c.expanded, .kernel = 1, .activation = activation}));
-    }
-    block->add(conv_norm_v3({.in = c.expanded,
-                             .out = c.expanded,
-                             .kernel = c.kernel,
-                             .stride = c.stride,
-                             .groups = c.expanded,
-                             .activation = activation}));
-    if (c.has_squeeze) {
-      block->add(std::make_shared<SqueezeExcitation>(
-          c.expanded, round_to_eights(c.expanded / 4), function_of(relu),
-          [](const at::Tensor& x) { return at::hardsigmoid(x); }));
-    }
-    block->add(conv_norm_v3({.in = c.expanded, .out = c.out, .kernel = 1}));
-    register_module("block", block);
+std::shared_ptr<Residual> mobilenet_v3_block(const BlockConfig& c) {
+  auto block = std::make_shared<Chain>();
+  if (c.expanded != c.in) {
+    block->add(
+        conv_norm_v3({.in = c.in, .out = c.expanded, .kernel = 1, .activation = c.activation}));
   }
-
-  at::Tensor forward(const at::Tensor& x) {
-    at::Tensor y = block->forward(x);
-    if (has_shortcut) y += x;
-    return y;
+  block->add(conv_norm_v3({.in = c.expanded,
+                           .out = c.expanded,
+                           .kernel = c.kernel,
+                           .stride = c.stride,
+                           .groups = c.expanded,
+                           .activation = c.activation}));
+  if (c.has_squeeze) {
+    block->add(std::make_shared<SqueezeExcitation>(
+        c.expanded, round_to_eights(c.expanded / 4), relu,
+        [](const at::Tensor& x) { return at::hardsigmoid(x); }));
   }
-
-  bool has_shortcut;
-  std::shared_ptr<Chain> block;
-};
-
-class MobileNetV3 : public ClassifierNet {
- public:
-  MobileNetV3(std::span<const BlockConfig> blocks, int64_t hidden, const ModelShape& shape) {
-    const Function activation = function_of(hardswish);
-    features_->add(
-        conv_norm_v3({.in = 3, .out = blocks.front().in, .stride = 2, .activation = activation}));
-    for (const BlockConfig& config : blocks) {
-      features_->add(std::make_shared<MobileNetV3Block>(config));
-    }
-    const int64_t channels = 6 * blocks.back().out;
-    features_->add(conv_norm_v3(
-        {.in = blocks.back().out, .out = channels, .kernel = 1, .activation = activation}));
-    const nn::Linear first(channels, hidden);
-    classifier_->add(first);
-    classifier_->add(activation);
-    classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
-    const nn::Linear head(hidden, shape.num_classes);
-    classifier_->add(head);
-    register_chains();
-    initialise_convolutions(*this);
-    for (const nn::Linear& linear : {first, head}) {
-      nn::init::normal_(linear->weight, 0, 0.01);
-      nn::init::zeros_(linear->bias);
-    }
-  }
-};
+  block->add(conv_norm_v3({.in = c.expanded, .out = c.out, .kernel = 1}));
+  return std::make_shared<Residual>("block", block, c.stride == 1 && c.in == c.out);
+}
 
 constexpr std::array kLarge = {
     BlockConfig{16, 3, 16, 16, false, relu, 1},
@@ -192,6 +203,40 @@ constexpr std::array kSmall = {
     BlockConfig{96, 5, 576, 96, true, hardswish, 1},
     BlockConfig{96, 5, 576, 96, true, hardswish, 1},
 };
+struct MobileNetV3Config {
+  const char* name;
+  std::span<const BlockConfig> blocks;
+  int64_t hidden;  // between the two linear layers
+};
+constexpr MobileNetV3Config kMobileNetV3s[] = {{"mobilenet_v3_large", kLarge, 1280},
+                                               {"mobilenet_v3_small", kSmall, 1024}};
+
+class MobileNetV3 : public ClassifierNet {
+ public:
+  MobileNetV3(const MobileNetV3Config& config, const ModelShape& shape) {
+    const std::span<const BlockConfig> blocks = config.blocks;
+    features_->add(
+        conv_norm_v3({.in = 3, .out = blocks.front().in, .stride = 2, .activation = hardswish}));
+    for (const BlockConfig& block : blocks) {
+      features_->add(mobilenet_v3_block(block));
+    }
+    const int64_t channels = 6 * blocks.back().out;
+    features_->add(conv_norm_v3(
+        {.in = blocks.back().out, .out = channels, .kernel = 1, .activation = hardswish}));
+    const nn::Linear first(channels, config.hidden);
+    classifier_->add(first);
+    classifier_->add(hardswish);
+    classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
+    const nn::Linear head(config.hidden, shape.num_classes);
+    classifier_->add(head);
+    register_chains();
+    initialise_convolutions(*this);
+    for (const nn::Linear& linear : {first, head}) {
+      nn::init::normal_(linear->weight, 0, 0.01);
+      nn::init::zeros_(linear->bias);
+    }
+  }
+};
 
 }  // namespace
 
@@ -200,14 +245,8 @@ void register_mobilenet(ModelRegistry& registry) {
       {.name = "mobilenet_v2", .head = "classifier.1", .make = [](const ModelShape& shape) {
          return make_model_of(std::make_shared<MobileNetV2>(shape));
        }});
-  registry.add(
-      {.name = "mobilenet_v3_large", .head = "classifier.3", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<MobileNetV3>(kLarge, 1280, shape));
-       }});
-  registry.add(
-      {.name = "mobilenet_v3_small", .head = "classifier.3", .make = [](const ModelShape& shape) {
-         return make_model_of(std::make_shared<MobileNetV3>(kSmall, 1024, shape));
-       }});
+  add_models<MnasNet>(registry, kMnasNets, "classifier.1");
+  add_models<MobileNetV3>(registry, kMobileNetV3s, "classifier.3");
 }
 
 }  // namespace ffkit

@@ -6,17 +6,21 @@
 
 #include <array>
 
-#include "model/model_registry.h"
 #include "models/blocks/layers.h"
 #include "models/blocks/resnet_body.h"
 
 namespace ffkit {
 namespace {
 
+struct NamedConfig {
+  const char* name;
+  ResNetConfig body;
+};
+
 class ResNet : public Net {
  public:
-  ResNet(const ResNetConfig& config, const ModelShape& shape)
-      : body_(*this, config), dropout_(shape.dropout) {
+  ResNet(const NamedConfig& config, const ModelShape& shape)
+      : body_(*this, config.body), dropout_(shape.dropout) {
     fc_ = register_module("fc", torch::nn::Linear(body_.channels(3), shape.num_classes));
     initialise_convolutions(*this);
   }
@@ -29,11 +33,6 @@ class ResNet : public Net {
   ResNetBody body_;
   double dropout_;
   torch::nn::Linear fc_{nullptr};
-};
-
-struct NamedConfig {
-  const char* name;
-  ResNetConfig config;
 };
 
 constexpr std::array kConfigs = {
@@ -52,11 +51,7 @@ constexpr std::array kConfigs = {
 }  // namespace
 
 void register_resnet(ModelRegistry& registry) {
-  for (const NamedConfig& entry : kConfigs) {
-    registry.add({.name = entry.name, .head = "fc", .make = [&entry](const ModelShape& shape) {
-                    return make_model_of(std::make_shared<ResNet>(entry.config, shape));
-                  }});
-  }
+  add_models<ResNet>(registry, kConfigs, "fc");
 }
 
 }  // namespace ffkit

@@ -63,7 +63,9 @@ std::optional<TrainingStep::Result> TrainingStep::run(BatchSource& source, int64
   std::vector<at::Tensor> before;  // what batches of a step that is left have changed
   for (int64_t i = 0; i < options_.accumulate; ++i) {
     const bool has_data = source.wait_for_batch();
-    is_stopped_ = communicator_.sum(std::vector<double>{has_data ? 0.0 : 1.0})[0] > 0;
+    // Tells the others, which may wait for data, before it waits for them.
+    const bool leaves = communicator_.is_stop_requested() || !has_data;
+    is_stopped_ = communicator_.sum(std::vector<double>{leaves ? 1.0 : 0.0})[0] > 0;
     if (is_stopped_) {
       for (size_t b = 0; b < before.size(); ++b) buffers[b].tensor.copy_(before[b]);
       return std::nullopt;

@@ -4,7 +4,10 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/relu.h>
 #include <torch/nn/init.h>
+#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 
@@ -51,6 +54,36 @@ at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_tra
   return x * kept.div_(1 - probability);
 }
 
+std::shared_ptr<Chain> transformer_mlp(int64_t width) {
+  auto chain = std::make_shared<Chain>();
+  const nn::Linear first(width, 4 * width);
+  const nn::Linear second(4 * width, width);
+  chain->add(first);
+  chain->add([](const at::Tensor& x) { return at::gelu(x); });
+  chain->add([](const at::Tensor& x) { return x; });  // torchvision's dropout, of probability 0
+  chain->add(second);
+  for (const nn::Linear& linear : {first, second}) {
+    nn::init::xavier_uniform_(linear->weight);
+    nn::init::normal_(linear->bias, 0, 1e-6);
+  }
+  return chain;
+}
+
+at::Tensor relu(const at::Tensor& x) {
+  return at::relu(x);
+}
+
+Residual::Residual(const std::string& name, std::shared_ptr<Chain> chain_, bool has_shortcut_,
+                   double drop_probability_)
+    : chain(register_module(name, std::move(chain_))),
+      has_shortcut(has_shortcut_),
+      drop_probability(drop_probability_) {}
+
+at::Tensor Residual::forward(const at::Tensor& x) {
+  const at::Tensor y = chain->forward(x);
+  return has_shortcut ? stochastic_depth(y, drop_probability, is_training()) + x : y;
+}
+
 at::Tensor drop(const at::Tensor& x, double probability, bool is_training) {
   return probability > 0 ? at::dropout(x, probability, is_training) : x;
 }
@@ -59,17 +92,21 @@ at::Tensor global_average(const at::Tensor& x) {
   return at::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
 }
 
-void initialise_convolutions(nn::Module& net) {
+void for_convolutions(nn::Module& net, const std::function<void(nn::Conv2dImpl&)>& draw) {
   for (const std::shared_ptr<nn::Module>& module : net.modules(/*include_self=*/false)) {
-    auto* conv = module->as<nn::Conv2dImpl>();
-    if (conv == nullptr) continue;
-    nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
-    if (conv->bias.defined()) nn::init::zeros_(conv->bias);
+    if (auto* conv = module->as<nn::Conv2dImpl>()) draw(*conv);
   }
 }
 
-int64_t round_to_eights(int64_t channels) {
-  const int64_t rounded = std::max(int64_t{8}, (channels + 4) / 8 * 8);
+void initialise_convolutions(nn::Module& net) {
+  for_convolutions(net, [](nn::Conv2dImpl& conv) {
+    nn::init::kaiming_normal_(conv.weight, 0.0, torch::kFanOut, torch::kReLU);
+    if (conv.bias.defined()) nn::init::zeros_(conv.bias);
+  });
+}
+
+int64_t round_to_eights(double channels) {
+  const int64_t rounded = std::max(int64_t{8}, static_cast<int64_t>(channels + 4) / 8 * 8);
   return rounded < 0.9 * channels ? rounded + 8 : rounded;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/model_registry.h"
 #include "models/blocks/image_model.h"
 
 namespace ffkit {
@@ -76,6 +77,23 @@ struct SqueezeExcitation : torch::nn::Module {
 // with `probability`; the others grow by 1 / (1 - probability).
 at::Tensor stochastic_depth(const at::Tensor& x, double probability, bool is_training);
 
+at::Tensor relu(const at::Tensor& x);
+
+// Two linear layers with GELU between them, as transformers have them: [...,width] -> [...,width].
+std::shared_ptr<Chain> transformer_mlp(int64_t width);
+
+// A chain with a shortcut: x + chain(x), with stochastic_depth() of the chain.
+struct Residual : torch::nn::Module {
+  // The chain is the member `name`. Without `has_shortcut`, it is all.
+  Residual(const std::string& name, std::shared_ptr<Chain> chain, bool has_shortcut,
+           double drop_probability = 0);
+  at::Tensor forward(const at::Tensor& x);
+
+  std::shared_ptr<Chain> chain;
+  bool has_shortcut;
+  double drop_probability;
+};
+
 // The mean over the pixels: [N,C,H,W] -> [N,C].
 at::Tensor global_average(const at::Tensor& x);
 
@@ -87,23 +105,32 @@ at::Tensor drop(const at::Tensor& x, double probability, bool is_training);
 // already start at weight 1 and bias 0.)
 void initialise_convolutions(torch::nn::Module& net);
 
+// Calls `draw` for each convolution of `net`, in the order in which `net` registered them.
+void for_convolutions(torch::nn::Module& net,
+                      const std::function<void(torch::nn::Conv2dImpl&)>& draw);
+
 // `channels` rounded to a multiple of 8, by at most 10 % downwards: torchvision's
 // _make_divisible(channels, 8).
-int64_t round_to_eights(int64_t channels);
+int64_t round_to_eights(double channels);
 
 // A convolution without bias and with the padding that keeps the size.
 torch::nn::Conv2d conv_without_bias(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1,
                                     int64_t groups = 1);
 
 // Net: the torch::nn side of a model of pictures.
-
 class Net : public torch::nn::Module {
  public:
   // As ImageModel::forward().
   virtual at::Tensor forward(const at::Tensor& images) = 0;
+  // The side of the smallest pictures that it takes.
+  int64_t min_size() const { return min_size_; }
+
+ protected:
+  int64_t min_size_ = 1;
 };
 
-// A net of two chains, "features" and "classifier", with the global average between them.
+// A net of two chains, "features" and "classifier", with averages over equal parts of the map
+// between them.
 class ClassifierNet : public Net {
  public:
   at::Tensor forward(const at::Tensor& images) override;
@@ -112,10 +139,25 @@ class ClassifierNet : public Net {
   // Called when both chains are whole.
   void register_chains();
 
+  int64_t pooled_side_ = 1;  // of the map of averages; 1: the global average
   std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
   std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 std::unique_ptr<ImageModel> make_model_of(std::shared_ptr<Net> net);
+
+// Adds a model for each row of `configs`, a table that lives as long as the program: its name is
+// `config.name`, and `NetOf(config, shape)` makes its network.
+template <typename NetOf, typename Configs>
+void add_models(ModelRegistry& registry, const Configs& configs, const char* head,
+                std::string (*current_name)(const std::string&) = nullptr) {
+  for (const auto& config : configs) {
+    ModelEntry entry{.name = config.name, .head = head, .make = [&config](const ModelShape& shape) {
+                       return make_model_of(std::make_shared<NetOf>(config, shape));
+                     }};
+    if (current_name != nullptr) entry.current_name = current_name;
+    registry.add(std::move(entry));
+  }
+}
 
 }  // namespace ffkit

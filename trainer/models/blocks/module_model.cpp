@@ -1,10 +1,14 @@
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/adaptive_avg_pool2d.h>
 #include <torch/nn/module.h>
 
+#include <algorithm>
 #include <utility>
 
+#include <ffkit/base/option_names.h>
 #include <ffkit/trainer/module_model.h>
 
+#include "base/make_error.h"
 #include "distributed/batch_norm.h"
 #include "models/blocks/layers.h"
 
@@ -60,11 +64,19 @@ std::vector<NamedTensor> ModuleModel::buffers() const {
 ImageModel::ImageModel(std::shared_ptr<Net> net) : ModuleModel(net), net_(std::move(net)) {}
 
 at::Tensor ImageModel::forward(const at::Tensor& images) {
+  if (const int64_t side = std::min(images.size(2), images.size(3)); side < net_->min_size()) {
+    throw error_of(ErrorCode::invalid_argument,
+                   "the network needs pictures of at least {} pixels a side, but got pictures of "
+                   "{}; give a larger {}",
+                   net_->min_size(), side, option_name("image_size"));
+  }
   return net_->forward(images);
 }
 
 at::Tensor ClassifierNet::forward(const at::Tensor& images) {
-  return classifier_->forward(global_average(features_->forward(images)));
+  const at::Tensor map = features_->forward(images);
+  return classifier_->forward(
+      at::adaptive_avg_pool2d(map, {pooled_side_, pooled_side_}).flatten(1));
 }
 
 void ClassifierNet::register_chains() {

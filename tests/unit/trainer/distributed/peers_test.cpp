@@ -134,20 +134,18 @@ TEST(StopDeathTest, EndsTheWaitForProcessesThatDoNotCome) {
       ::testing::ExitedWithCode(kExitStopped), "while it was waiting for the other processes");
 }
 
-TEST(StopVote, IsNoneUntilSomebodyIsAsked) {
+TEST(SharedStop, IsNotRequestedUntilSomebodyIsAsked) {
   testing::run_world(2, [](Communicator& communicator) {
-    StopVote vote(communicator);
-    EXPECT_FALSE(vote.is_stopped());
-    EXPECT_FALSE(vote.close());
+    EXPECT_FALSE(communicator.is_stop_requested());
+    communicator.barrier();
   });
 }
 
-TEST(StopVote, IsHeardByAll) {
+TEST(SharedStop, IsHeardByAll) {
   request_stop(SIGTERM);
   testing::run_world(2, [](Communicator& communicator) {
-    StopVote vote(communicator);
-    EXPECT_TRUE(vote.is_stopped());
-    EXPECT_TRUE(vote.close());
+    EXPECT_TRUE(communicator.is_stop_requested());
+    communicator.barrier();
   });
   request_stop(0);
 }

@@ -1,5 +1,6 @@
-// Compares every model of the registry with torchvision's model of the same name. One Python
-// process computes all expected values.
+// Compares models of the registry with torchvision's models of the same name: one model of each
+// family and of each kind of block; with FFKIT_ALL_MODELS set in the environment, every model (3
+// minutes). One Python process computes all expected values.
 #include <ATen/Parallel.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linspace.h>
@@ -17,6 +18,9 @@ namespace ffkit {
 namespace {
 
 constexpr int64_t kSide = 64;
+int64_t side_of(const std::string& arch) {
+  return arch == "vit_h_14" ? 56 : kSide;  // its squares have 14 pixels
+}
 constexpr int64_t kClasses = 6;
 
 // Draws its initial weights, takes other batch norm statistics, layer scales and head than the
@@ -25,11 +29,11 @@ constexpr int64_t kClasses = 6;
 constexpr char kLogitsScript[] = R"(
 import sys, torch, torchvision
 torch.set_num_threads(1)
-x = torch.linspace(-1, 1, 4 * 3 * SIDE * SIDE).view(4, 3, SIDE, SIDE)
 out = open('out', 'w')
-for arch in ARCHS:
+for arch, side in zip(ARCHS, SIDES):
+    x = torch.linspace(-1, 1, 4 * 3 * side * side).view(4, 3, side, side)
     torch.manual_seed(11)
-    size = {'image_size': SIDE} if arch.startswith('vit') else {}
+    size = {'image_size': side} if arch.startswith('vit') else {}
     m = getattr(torchvision.models, arch)(num_classes=CLASSES, **size)
     print(arch, len(m.state_dict()), len(list(m.parameters())), file=out)
     for k, v in m.state_dict().items():
@@ -53,9 +57,27 @@ for arch in ARCHS:
 out.close()
 )";
 
-const std::vector<std::string> kTrained = {"resnet18",        "mobilenet_v2",  "mobilenet_v3_small",
-                                           "efficientnet_b0", "convnext_tiny", "vit_b_16",
-                                           "resnext50_32x4d"};
+const std::vector<std::string> kTrained = {
+    "resnet18",        "mobilenet_v2",      "mobilenet_v3_small",
+    "efficientnet_b0", "efficientnet_v2_s", "convnext_tiny",
+    "vit_b_16",        "resnext50_32x4d",   "alexnet",
+    "vgg11_bn",        "squeezenet1_1",     "densenet121",
+    "swin_t",          "swin_v2_t",         "regnet_y_400mf",
+    "mnasnet0_75",     "shufflenet_v2_x0_5"};
+const std::vector<std::string> kOthers = {
+    "resnet50", "wide_resnet50_2", "mobilenet_v3_large", "efficientnet_b5",
+    "vit_b_32", "vgg13",           "squeezenet1_0",      "regnet_x_8gf"};
+
+std::vector<std::string> compared_archs() {
+  std::vector<std::string> archs = kTrained;
+  if (std::getenv("FFKIT_ALL_MODELS") == nullptr) {
+    archs.insert(archs.end(), kOthers.begin(), kOthers.end());
+    return archs;
+  }
+  archs = ModelRegistry::instance().names();
+  std::erase_if(archs, [](const std::string& arch) { return arch.starts_with("test_"); });
+  return archs;
+}
 
 std::map<std::string, at::Tensor> tensors_of(const Model& model) {
   std::map<std::string, at::Tensor> all;
@@ -97,17 +119,19 @@ void change_weights(const Model& model) {
 TEST(Models, EqualTorchvisions) {
   FFKIT_REQUIRE_REFERENCE_PYTHON();
   const testing::TempDir temp;
-  std::vector<std::string> archs = ModelRegistry::instance().names();
-  std::erase_if(archs, [](const std::string& arch) { return arch.starts_with("test_"); });
-  const std::string header =
-      fmt::format("ARCHS = '{}'.split()\nTRAINED = '{}'.split()\nSIDE = {}\nCLASSES = {}\n",
-                  fmt::join(archs, " "), fmt::join(kTrained, " "), kSide, kClasses);
+  const std::vector<std::string> archs = compared_archs();
+  std::vector<int64_t> sides;
+  for (const std::string& arch : archs) sides.push_back(side_of(arch));
+  const std::string header = fmt::format(
+      "ARCHS = '{}'.split()\nTRAINED = '{}'.split()\nSIDES = [{}]\nCLASSES = {}\n",
+      fmt::join(archs, " "), fmt::join(kTrained, " "), fmt::join(sides, ", "), kClasses);
   ASSERT_TRUE(testing::run_python(header + kLogitsScript, temp.path()));
   std::ifstream in(temp / "out");
   at::set_num_threads(1);
-  const at::Tensor x = at::linspace(-1, 1, 4 * 3 * kSide * kSide).view({4, 3, kSide, kSide});
   for (const std::string& arch : archs) {
     SCOPED_TRACE(arch);
+    const int64_t side = side_of(arch);
+    const at::Tensor x = at::linspace(-1, 1, 4 * 3 * side * side).view({4, 3, side, side});
     std::string name;
     size_t num_tensors = 0;
     size_t num_parameters = 0;
@@ -115,7 +139,7 @@ TEST(Models, EqualTorchvisions) {
     ASSERT_EQ(name, arch);
     at::manual_seed(11);
     const std::unique_ptr<ImageModel> model =
-        ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = kSide});
+        ModelRegistry::instance().find(arch).make({.num_classes = kClasses, .image_size = side});
     expect_same_draws(in, num_tensors, *model);
     ASSERT_EQ(num_parameters, model->parameters().size());
     for (const NamedTensor& parameter : model->parameters()) {
@@ -199,7 +223,8 @@ TEST(Models, AreWholeInTheRegistry) {
   at::set_num_threads(1);
   const at::Tensor x = at::linspace(-1, 1, int64_t{3} * 32 * 32).view({1, 3, 32, 32});
   for (const char* arch : {"resnet18", "mobilenet_v2", "mobilenet_v3_large", "mobilenet_v3_small",
-                           "efficientnet_b0", "convnext_tiny"}) {
+                           "efficientnet_b0", "convnext_tiny", "vgg11", "densenet121",
+                           "regnet_y_400mf", "mnasnet0_5", "shufflenet_v2_x0_5"}) {
     SCOPED_TRACE(arch);
     const ModelEntry& entry = ModelRegistry::instance().find(arch);
     const std::unique_ptr<ImageModel> model = entry.make({.num_classes = 3, .image_size = 32});
@@ -215,6 +240,13 @@ TEST(Models, AreWholeInTheRegistry) {
     const at::Tensor last = model->forward(x.contiguous(at::MemoryFormat::ChannelsLast));
     EXPECT_LT(plain.sub(last).abs().max().item<double>(), 1e-4);
   }
+}
+
+TEST(Models, SayWhichPicturesAreTooSmall) {
+  const std::unique_ptr<ImageModel> model =
+      ModelRegistry::instance().find("squeezenet1_1").make({.num_classes = 3, .image_size = 32});
+  EXPECT_EQ(model->forward(at::zeros({1, 3, 32, 21})).size(1), 3);
+  EXPECT_ERROR(model->forward(at::zeros({1, 3, 32, 20})), invalid_argument);
 }
 
 TEST(Models, VisionTransformerSaysWhichImageSizesItTakes) {
