@@ -115,6 +115,15 @@ inline void check_between(std::string_view what, double value, double min, doubl
   if (!(value >= min && value <= max)) refuse(what, value, fmt::format("{:g} to {:g}", min, max));
 }
 
+// The same of a range from which a value is drawn.
+inline void check_bounds(std::string_view what, double min, double max, double lowest,
+                         double highest) {
+  if (min >= lowest && max >= min && max <= highest) return;
+  throw error_of(ErrorCode::invalid_argument,
+                 "{} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", what, min, max, lowest,
+                 highest);
+}
+
 inline void check_probability(std::string_view what, double value) {
   check_between(what, value, 0, 1);
 }

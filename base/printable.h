@@ -61,6 +61,10 @@ inline std::string with_commas(int64_t number) {
   for (size_t i = digits.size(); i > first + 3;) digits.insert(i -= 3, ",");
   return digits;
 }
+// "1 record" or "1,281,167 records" of "record".
+inline std::string counted(int64_t number, std::string_view word) {
+  return fmt::format("{} {}{}", with_commas(number), word, number == 1 ? "" : "s");
+}
 
 // `seconds` >= 0 as "1:23" or "2:01:23".
 inline std::string clock_time(int64_t seconds) {

@@ -151,10 +151,9 @@ class Conversion {
     note(kContentsNote);
     for (const SplitPlan& plan : plans_) {
       const fs::path folder = claimed_.shards_folder(plan.manifest.split);
-      const auto changed = first_changed(source_, plan, folder, MissingShards::unwritten, options_);
-      if (changed) {
-        return fmt::format("the contents of '{}' in the split '{}'", *changed, plan.manifest.split);
-      }
+      std::string changed =
+          first_changed(source_, plan, folder, MissingShards::unwritten, options_);
+      if (!changed.empty()) return changed;
     }
     for (const SplitPlan& plan : plans_) {
       remove_file_at(claimed_.folder() / plan.manifest.split / kGatheredFile);

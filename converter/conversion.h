@@ -66,11 +66,12 @@ enum class MissingShards {
 };
 
 // Makes the records of `plan` whose shards lie in `folder` once more, of a plan of files group by
-// group, and compares lengths and checksums. Returns where the first sample that is not what it was
-// comes from, nothing when all are. Reads the source as a conversion does, and of the shards the
-// index alone. Throws as pack_samples() does, and Error(corrupt) for a shard that is damaged.
-std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
-                                         const std::filesystem::path& folder, MissingShards missing,
-                                         const ConvertOptions& options);
+// group, and compares lengths and checksums. Returns what differs, "the contents of 'a.jpg' in the
+// split 'train'", by the first sample that is not what it was; empty when all are. Reads the source
+// as a conversion does, and of the shards the index alone. Throws as pack_samples() does, and
+// Error(corrupt) for a shard that is damaged.
+std::string first_changed(const Source& source, const SplitPlan& plan,
+                          const std::filesystem::path& folder, MissingShards missing,
+                          const ConvertOptions& options);
 
 }  // namespace ffkit

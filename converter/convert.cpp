@@ -175,9 +175,7 @@ constexpr size_t kTriedSamples = 512;
 
 class NullSink : public PackSink {
  public:
-  void begin(int64_t) override {}
   void append(int64_t, EncodedSample&) override {}
-  void end() override {}
 };
 
 // By its first samples.

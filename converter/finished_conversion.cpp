@@ -12,6 +12,7 @@
 #include "conversion.h"
 #include "input/cancel.h"
 #include "input/grouped_source.h"
+#include "merge/merge_rules.h"
 #include "output/own_names.h"
 #include "output/task_description.h"
 #include "pack/packer.h"
@@ -47,8 +48,7 @@ std::string first_difference(const Words& found, const Words& planned, const cha
 }
 
 std::string difference_of_part(const Manifest& found, const ConvertPart& part) {
-  const auto at = found.options.find(kPart);
-  const std::string text = at == found.options.end() ? "" : at->second;
+  const std::string text = option_in(found, kPart);
   const ConvertPart then = parse_part_range(text).value_or(PartRange()).part;
   if (then.index == part.index && then.count == part.count) return {};
   return fmt::format("{} (was {}/{}, now {}/{})", option_name("part"), then.index, then.count,
@@ -122,15 +122,6 @@ std::string difference_of_facts(const Dataset& found, const SplitPlan& plan, con
   return {};
 }
 
-// By the records; empty when nothing differs.
-std::string difference_of_contents(const Source& source, const SplitPlan& plan,
-                                   const fs::path& folder, const ConvertOptions& options) {
-  if (options.note) options.note(fmt::format("{}: {}", Place(folder).shown(), kContentsNote));
-  const auto changed = first_changed(source, plan, folder, MissingShards::left_out, options);
-  if (!changed) return {};
-  return fmt::format("the contents of '{}' in the split '{}'", *changed, plan.manifest.split);
-}
-
 // In words that name the split; empty when nothing differs.
 std::string difference_of(const Dataset& found, const Source& source, const SplitPlan& plan,
                           const BadCounts& bad, const ConvertOptions& options) {
@@ -145,7 +136,10 @@ std::string difference_of(const Dataset& found, const Source& source, const Spli
   const std::string planned = describe_split(plan);
   std::string words = split_difference(name, listing->second, planned);
   if (!words.empty() && differ_in_times_alone(listing->second, planned)) {
-    words = difference_of_contents(source, plan, found.path(), options);
+    if (options.note) {
+      options.note(fmt::format("{}: {}", Place(found.path()).shown(), kContentsNote));
+    }
+    words = first_changed(source, plan, found.path(), MissingShards::left_out, options);
   }
   if (!words.empty()) return words;
   const std::string shards = difference_of_shards(found, plan);
@@ -305,12 +299,14 @@ ConvertSummary finished_conversion(const fs::path& folder, const Source& source,
   return summary;
 }
 
-std::optional<std::string> first_changed(const Source& source, const SplitPlan& plan,
-                                         const fs::path& folder, MissingShards missing,
-                                         const ConvertOptions& options) {
-  return plan.is_of_files
-             ? first_changed_in_groups(*as_grouped(source), plan, folder, missing, options)
-             : first_changed_sample(source, plan, folder, missing, options);
+std::string first_changed(const Source& source, const SplitPlan& plan, const fs::path& folder,
+                          MissingShards missing, const ConvertOptions& options) {
+  const std::optional<std::string> changed =
+      plan.is_of_files
+          ? first_changed_in_groups(*as_grouped(source), plan, folder, missing, options)
+          : first_changed_sample(source, plan, folder, missing, options);
+  if (!changed) return {};
+  return fmt::format("the contents of '{}' in the split '{}'", *changed, plan.manifest.split);
 }
 
 }  // namespace ffkit

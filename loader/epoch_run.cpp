@@ -118,14 +118,6 @@ void EpochRun::require_place_for_batch() const {
                  parts_.slabs->num_held(), max_held);
 }
 
-bool EpochRun::ready() const {
-  return num_returned_ == num_steps_ || queue_.front_is_complete();
-}
-
-bool EpochRun::at_end() const {
-  return num_returned_ == num_steps_;
-}
-
 int64_t EpochRun::position() const {
   // A rank whose share of the last step is empty has done with it when it sees the end.
   const int64_t num_steps = at_end_ ? parts_.sampler.num_batches(start_) : num_returned_;

@@ -181,8 +181,8 @@ class EpochRun {
   // As Loader::next().
   std::optional<Batch> next();
   // Whether all batches of this rank have been returned.
-  bool at_end() const;
-  bool ready() const;
+  bool at_end() const { return num_returned_ == num_steps_; }
+  bool ready() const { return at_end() || queue_.front_is_complete(); }
   // As Loader::wait_for().
   bool wait_for(std::chrono::nanoseconds limit);
 

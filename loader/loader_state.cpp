@@ -97,21 +97,17 @@ bool waits_for_store(const LoaderStatistics& statistics) {
 
 LoaderStatistics LoaderStatistics::since(const LoaderStatistics& earlier) const {
   LoaderStatistics between = *this;
-  between.num_batches -= earlier.num_batches;
-  between.num_samples -= earlier.num_samples;
-  between.num_replaced -= earlier.num_replaced;
-  between.num_left_out -= earlier.num_left_out;
-  between.num_items_left_out -= earlier.num_items_left_out;
-  between.bytes_read -= earlier.bytes_read;
-  between.bytes_from_store -= earlier.bytes_from_store;
-  between.num_reads -= earlier.num_reads;
-  between.read_seconds -= earlier.read_seconds;
-  between.checksum_seconds -= earlier.checksum_seconds;
-  between.decode_seconds -= earlier.decode_seconds;
-  between.transform_seconds -= earlier.transform_seconds;
-  between.busy_seconds -= earlier.busy_seconds;
-  between.wait_seconds -= earlier.wait_seconds;
-  between.elapsed_seconds -= earlier.elapsed_seconds;
+  using S = LoaderStatistics;
+  for (const auto count :
+       {&S::num_batches, &S::num_samples, &S::num_replaced, &S::num_left_out,
+        &S::num_items_left_out, &S::bytes_read, &S::bytes_from_store, &S::num_reads}) {
+    between.*count -= earlier.*count;
+  }
+  for (const auto seconds :
+       {&S::read_seconds, &S::checksum_seconds, &S::decode_seconds, &S::transform_seconds,
+        &S::busy_seconds, &S::wait_seconds, &S::elapsed_seconds}) {
+    between.*seconds -= earlier.*seconds;
+  }
   between.reads_in_flight = per(between.read_seconds, between.elapsed_seconds);
   between.ready_batches = per(ready_batches * static_cast<double>(num_batches) -
                                   earlier.ready_batches * static_cast<double>(earlier.num_batches),

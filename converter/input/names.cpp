@@ -3,19 +3,13 @@
 #include "base/printable.h"
 
 namespace ffkit {
-namespace {
-
-bool is_decimal(char c) {
-  return c >= '0' && c <= '9';
-}
-
-}  // namespace
 
 std::string split_called(std::string word) {
+  constexpr const char* kDigits = "0123456789";
   word = in_lower_case(word);
-  const size_t length = static_cast<size_t>(std::ranges::find_if(word, is_decimal) - word.begin());
+  const size_t length = std::min(word.find_first_of(kDigits), word.size());
   const std::string number = word.substr(length);
-  if (!std::ranges::all_of(number, is_decimal)) return {};
+  if (number.find_first_not_of(kDigits) != std::string::npos) return {};
   word.resize(length);
   if (word == "training" || word == "testing") word.resize(word.size() - 3);
   if (word == "valid" || word == "validation") word = "val";

@@ -59,27 +59,8 @@ const std::vector<ClassId>& Source::class_ids() const {
 const std::vector<std::string>& Source::notes() const {
   return no_texts();
 }
-std::vector<std::string> Source::totals() const {
-  return {};
-}
-
-std::map<std::string, std::string> Source::facts(size_t) const {
-  return {};
-}
-std::map<std::string, std::string> Source::options() const {
-  return {};
-}
-std::vector<std::filesystem::path> Source::roots() const {
-  return {};
-}
 SampleIdentity Source::identity(size_t split, int64_t index) const {
   return {.name = describe(split, index), .num_bytes = sample_bytes(split, index)};
-}
-std::vector<SourceInput> Source::inputs(size_t) const {
-  return {};
-}
-int64_t Source::sample_bytes(size_t, int64_t) const {
-  return 0;
 }
 
 const char* record_noun(const Source& source) {

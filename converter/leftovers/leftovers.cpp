@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <deque>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "base/file/file.h"
 #include "base/file/file_lock.h"
 #include "base/make_error.h"
+#include "base/number_text.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "storage/addresses/place.h"
@@ -20,10 +20,6 @@
 
 namespace ffkit {
 namespace {
-
-bool is_part_folder(const std::string& folder) {
-  return last_name(folder).starts_with(kPartPrefix);
-}
 
 // Whether a process of this machine holds the marker, or has a file in the folder.
 bool is_in_use(const std::string& folder) {
@@ -36,14 +32,10 @@ bool is_in_use(const std::string& folder) {
 }
 
 // ".ffkit-upload-4711-0" of a process that lives.
-bool is_upload_of_living(const std::string& name) {
-  constexpr std::string_view kBegin = ".ffkit-upload-";
-  if (!name.starts_with(kBegin)) return false;
+bool is_upload_of_living(std::string_view name) {
   pid_t process = 0;
-  const char* const begin = name.data() + kBegin.size();
-  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), process);
-  if (error != std::errc() || process <= 0) return false;
-  return is_running(process);
+  return take_text(name, ".ffkit-upload-") && take_number(name, process) && process > 0 &&
+         is_running(process);
 }
 
 // A folder of the data set: its own, or that of a split.

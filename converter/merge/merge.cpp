@@ -64,12 +64,6 @@ Manifest bring_shards(const PlannedSplit& split, const fs::path& folder, ShardMo
   return split.joined(names);
 }
 
-std::string report_of(const PlannedSplit& split) {
-  std::string lines;
-  split.read_reports([&](std::string_view text) { lines += text; });
-  return lines;
-}
-
 // The report.jsonl of a data set that is added to. Lines are durable before the manifest that lists
 // the records they are about.
 class GrowingReport {
@@ -257,7 +251,9 @@ ConvertSummary append(const fs::path& destination, const std::vector<fs::path>& 
     const fs::path split_folder = folder / splits[i].name;
     const fs::path path = split_folder / kManifestFile;
     try {
-      report.add(report_of(splits[i]));
+      std::string lines;
+      splits[i].read_reports([&](std::string_view text) { lines += text; });
+      report.add(lines);
       write_manifest(path, manifests[i]);
     } catch (...) {
       if (may_list(path, manifests[i])) {

@@ -26,11 +26,6 @@
 namespace ffkit {
 namespace {
 
-// Opens every shard and compares it with the manifest.
-Manifest checked_manifest(const fs::path& folder, const std::string& split) {
-  return Dataset::open(folder, split).manifest();
-}
-
 // Keeps what all agree on.
 void intersect(std::map<std::string, std::string>& common,
                const std::map<std::string, std::string>& other) {
@@ -244,7 +239,8 @@ void PlannedSplit::read_reports(const std::function<void(std::string_view)>& use
 
 void MergePlan::set_destination(const fs::path& folder) {
   for (const std::string& split : splits_to_join(folder)) {
-    Manifest manifest = checked_manifest(folder, split);
+    // Opening compares every shard with the manifest.
+    Manifest manifest = Dataset::open(folder, split).manifest();
     require_same_classes(manifest, folder);
     splits_.push_back({.name = split, .manifest = std::move(manifest), .is_new = false});
     splits_.back().contents->add(folder / split, "the destination");
@@ -256,7 +252,7 @@ void MergePlan::add_source(const fs::path& folder) {
   const std::vector<std::string> names = splits_to_join(folder);
   require_new(folder);
   for (const std::string& name : names) {
-    Manifest manifest = checked_manifest(folder, name);
+    Manifest manifest = Dataset::open(folder, name).manifest();
     PlannedSplit& split = place_of(name, manifest, folder);
     require_same_meaning(split, manifest, folder);
     if (is_shared_and_there(split, manifest)) continue;

@@ -53,9 +53,6 @@ class Gatherer : public PackSink {
            const std::unordered_map<int64_t, PlaceInShard>& places)
       : source_(source), split_(split), folder_(std::move(folder)), places_(places) {}
 
-  void begin(int64_t) override {}
-  void end() override {}
-
   void append(int64_t sample, EncodedSample& encoded) override {
     const PlaceInShard place = places_.at(sample);
     const std::string report = report_lines(source_, split_, sample, encoded);

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <system_error>
 
 #include <ffkit/format/dataset.h>
 
 #include "base/file/file_lock.h"
+#include "base/number_text.h"
 
 namespace ffkit {
 namespace {
@@ -38,12 +37,10 @@ bool is_hex_digit(char c) {
 
 // What is behind "shard-00012" or "shard-000003-00012-0123456789abcdef"; empty for other names.
 std::string_view behind_number(std::string_view name) {
-  constexpr std::string_view kShard = "shard-";
   constexpr size_t kAttemptDigits = 16;
   constexpr size_t kLeast = 5;
   constexpr size_t kMost = 20;
-  if (!name.starts_with(kShard)) return {};
-  name.remove_prefix(kShard.size());
+  if (!take_text(name, "shard-")) return {};
   if (!take(name, kLeast, kMost, is_digit)) return {};
   if (!name.starts_with('-')) return name;
   const auto is_dash = [](char c) { return c == '-'; };
@@ -60,13 +57,10 @@ bool is_shard_name(std::string_view name) {
 }
 
 std::optional<int64_t> number_of_shard(std::string_view name) {
-  constexpr std::string_view kShard = "shard-";
   int64_t number = 0;
-  if (!is_shard_name(name)) return std::nullopt;
-  name.remove_prefix(kShard.size());
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || *end != '.') return std::nullopt;
-  return number;
+  const bool is_numbered = is_shard_name(name) && take_text(name, "shard-") &&
+                           take_number(name, number) && name.starts_with('.');
+  return is_numbered ? std::optional(number) : std::nullopt;
 }
 
 std::string task_shard_name(int64_t task, int64_t number, std::string_view attempt) {

@@ -25,6 +25,10 @@ inline constexpr const char* kPartPrefix = ".part-";
 inline std::string last_name(const std::string& address) {
   return address.substr(address.rfind('/') + 1);
 }
+// By its address or its name.
+inline bool is_part_folder(const std::string& folder) {
+  return last_name(folder).starts_with(kPartPrefix);
+}
 // "shard-00012.ffr", "shard-000003-00012-0123456789abcdef.ffr".
 bool is_shard_name(std::string_view name);
 // 12 for "shard-00012.ffr"; nothing for other names, those of tasks among them.

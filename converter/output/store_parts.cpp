@@ -11,6 +11,7 @@
 #include <ffkit/format/unfinished.h>
 
 #include "base/make_error.h"
+#include "output/destination.h"
 #include "output/own_names.h"
 #include "output/store_claim.h"
 #include "storage/addresses/place.h"
@@ -39,7 +40,7 @@ std::optional<UnfinishedMarker> marker_of(const fs::path& folder) {
 // Their names, whatever is in them.
 std::vector<std::string> folders_of_parts(const fs::path& data_set) {
   std::vector<std::string> names = names_in_folder(data_set).folders;
-  std::erase_if(names, [](const std::string& name) { return !name.starts_with(kPartPrefix); });
+  std::erase_if(names, [](const std::string& name) { return !is_part_folder(name); });
   return names;
 }
 
@@ -93,22 +94,14 @@ void require_parts(const fs::path& data_set, const Listing& there, bool has_mark
                    "contains an unfinished data set that is not made in parts; finish it, remove "
                    "it or give another folder");
   }
-  const auto is_part = [](const std::string& folder) {
-    return last_name(folder).starts_with(kPartPrefix);
-  };
-  const bool has_nothing_else = std::ranges::all_of(there.folders, is_part) &&
+  const bool has_nothing_else = std::ranges::all_of(there.folders, is_part_folder) &&
                                 std::ranges::all_of(there.objects, [](const ListedObject& object) {
                                   return StoreClaim::is_claim(last_name(object.address));
                                 });
   if (has_nothing_else) return;
-  const std::vector<std::string> splits = list_splits(data_set);
   // Parts whose marker somebody has removed.
-  if (splits.empty() && std::ranges::any_of(there.folders, is_part)) return;
-  throw error_at(data_set, ErrorCode::invalid_argument,
-                 splits.empty() ? "the folder is not empty; give a new or an empty folder"
-                                : fmt::format("the folder already contains a data set (split "
-                                              "'{}'); remove the data set or give another folder",
-                                              splits.front()));
+  if (std::ranges::any_of(there.folders, is_part_folder) && list_splits(data_set).empty()) return;
+  throw folder_is_used(data_set, Destination::Kind::conversion);
 }
 
 void begin_parts(const fs::path& data_set, const ConvertPart& part, const std::string& plan) {
@@ -134,8 +127,7 @@ bool has_parts(const fs::path& data_set) {
 bool has_rest_of_merge(const fs::path& data_set) {
   const NamesIn names = names_in_folder(data_set);
   return std::ranges::any_of(names.files, StoreClaim::is_claim) ||
-         std::ranges::any_of(names.folders,
-                             [](const std::string& name) { return name.starts_with(kPartPrefix); });
+         std::ranges::any_of(names.folders, is_part_folder);
 }
 
 fs::path place_of_part(const fs::path& destination, const ConvertOptions& options) {

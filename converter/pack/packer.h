@@ -76,10 +76,10 @@ struct PackUnit {
 class PackSink {
  public:
   virtual ~PackSink() = default;
-  virtual void begin(int64_t unit) = 0;
+  virtual void begin(int64_t /*unit*/) {}
   // One with an error is one that is left out.
   virtual void append(int64_t sample, EncodedSample& encoded) = 0;
-  virtual void end() = 0;
+  virtual void end() {}
 };
 
 struct PackProgress {

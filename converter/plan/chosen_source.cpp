@@ -251,8 +251,6 @@ class Choice {
      public:
       Sink(Choice& choice, Schema schema, const IdField& field, std::vector<int64_t>& taken)
           : choice_(choice), schema_(std::move(schema)), field_(field), taken_(taken) {}
-      void begin(int64_t) override {}
-      void end() override {}
       void append(int64_t sample, EncodedSample& encoded) override {
         if (encoded.error) {
           ++num_bad;
@@ -295,12 +293,8 @@ class Choice {
                     info.name, sink.num_bad, info.num_samples, sink.first_error));
   }
 
-  bool has_found() const {
-    return std::ranges::any_of(num_samples_, [](int64_t count) { return count > 0; });
-  }
-
   void require_found() const {
-    if (has_found()) return;
+    if (std::ranges::any_of(num_samples_, [](int64_t count) { return count > 0; })) return;
     const bool are_numbers = std::ranges::all_of(list_.ids, [](const std::string& id) {
       return id.find_first_not_of("0123456789") == std::string::npos;
     });

@@ -77,8 +77,6 @@ SplitSummary SampleWriter::finish() {
     impl.claimed->commit();
     impl.is_finished = true;
     return summary_of(manifest);
-  } catch (const Error&) {
-    throw;
   } catch (const std::system_error&) {
     throw current_error(impl.claimed->folder());
   }

@@ -332,8 +332,6 @@ std::string ShardTask::finish() {
                            : to_text(impl.described);
     impl.is_finished = true;
     return text;
-  } catch (const Error&) {
-    throw;
   } catch (const std::system_error&) {
     throw current_error(impl.folder);
   }

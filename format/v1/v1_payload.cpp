@@ -94,12 +94,9 @@ class Values {
   Value of_call(Ref ref) const {
     const std::vector<Ref>& items = pickle_.items(ref, "an object");
     const std::string name = pickle_.global_name(items[0]);
-    if (name.starts_with("PIL.") && name.ends_with("Image") && items.size() == 3) {
-      return of_pil(items[2]);
-    }
-    if (name.starts_with("PIL.") && name.ends_with("ImageFile") && items.size() == 3) {
-      return of_pil(items[2]);
-    }
+    const bool is_pil =
+        name.starts_with("PIL.") && (name.ends_with("Image") || name.ends_with("ImageFile"));
+    if (is_pil && items.size() == 3) return of_pil(items[2]);
     if (name.starts_with("numpy.") && name.ends_with("multiarray.scalar")) {
       return of_scalar(arguments(items, 2));
     }

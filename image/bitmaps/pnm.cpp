@@ -23,58 +23,50 @@ bool is_space(char c) {
 // Reads decimal numbers between white space and comments.
 class PnmText {
  public:
-  PnmText(std::span<const std::byte> data, size_t begin);
+  PnmText(std::span<const std::byte> data, size_t begin)
+      : text_(reinterpret_cast<const char*>(data.data()), data.size()), at_(begin) {}
 
   // The next number; -1 where there is none, or none that fits an int. Throws Error(corrupt) for a
   // comment that begins right behind a number: some programs take the number as ended there, some
   // not.
-  int64_t number();
+  int64_t number() {
+    skip_space();
+    const size_t begin = at_;
+    int64_t value = 0;
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9' && value <= INT32_MAX) {
+      value = 10 * value + (text_[at_++] - '0');
+    }
+    if (at_ == begin || value > INT32_MAX) return -1;
+    if (at_ < text_.size() && text_[at_] == '#') {
+      throw error_of(ErrorCode::corrupt,
+                     "broken PPM: a comment begins inside the number {} in its header; write a "
+                     "space before the '#'",
+                     text_.substr(begin, at_ - begin));
+    }
+    return value;
+  }
   // The next character that is neither white space nor comment, or -1 at the end.
-  int character();
+  int character() {
+    skip_space();
+    return at_ < text_.size() ? static_cast<unsigned char>(text_[at_++]) : -1;
+  }
   bool is_at_end() const { return at_ == text_.size(); }
   // Behind what was read last.
   size_t position() const { return at_; }
 
  private:
-  void skip_space();
+  void skip_space() {
+    for (bool is_comment = false; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '#') is_comment = true;
+      if (c == '\n' || c == '\r') is_comment = false;
+      if (!is_comment && !is_space(c)) return;
+    }
+  }
 
   std::string_view text_;
   size_t at_;
 };
-
-PnmText::PnmText(std::span<const std::byte> data, size_t begin)
-    : text_(reinterpret_cast<const char*>(data.data()), data.size()), at_(begin) {}
-
-void PnmText::skip_space() {
-  for (bool is_comment = false; at_ < text_.size(); ++at_) {
-    const char c = text_[at_];
-    if (c == '#') is_comment = true;
-    if (c == '\n' || c == '\r') is_comment = false;
-    if (!is_comment && !is_space(c)) return;
-  }
-}
-
-int64_t PnmText::number() {
-  skip_space();
-  const size_t begin = at_;
-  int64_t value = 0;
-  while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9' && value <= INT32_MAX) {
-    value = 10 * value + (text_[at_++] - '0');
-  }
-  if (at_ == begin || value > INT32_MAX) return -1;
-  if (at_ < text_.size() && text_[at_] == '#') {
-    throw error_of(ErrorCode::corrupt,
-                   "broken PPM: a comment begins inside the number {} in its header; write a space "
-                   "before the '#'",
-                   text_.substr(begin, at_ - begin));
-  }
-  return value;
-}
-
-int PnmText::character() {
-  skip_space();
-  return at_ < text_.size() ? static_cast<unsigned char>(text_[at_++]) : -1;
-}
 
 struct PnmHeader {
   ImageInfo info;

@@ -113,19 +113,15 @@ struct TiffTag {
   bool is_little_endian = true;
 
   // The first value of a BYTE, SHORT or LONG; 0 of others.
-  [[nodiscard]] size_t number() const;
+  size_t number() const {
+    return type == 1 || type == 3 || type == 4 ? number_at(0, num_bytes_of_type(type)) : 0;
+  }
   // `num_bytes` of the value from `at` on, as a whole number.
-  [[nodiscard]] size_t number_at(size_t at, size_t num_bytes) const;
+  size_t number_at(size_t at, size_t num_bytes) const {
+    if (at > value.size() || num_bytes > value.size() - at) return 0;
+    return ffkit::number_at(value, at, num_bytes, is_little_endian);
+  }
 };
-
-size_t TiffTag::number_at(size_t at, size_t num_bytes) const {
-  if (at > value.size() || num_bytes > value.size() - at) return 0;
-  return ffkit::number_at(value, at, num_bytes, is_little_endian);
-}
-
-size_t TiffTag::number() const {
-  return type == 1 || type == 3 || type == 4 ? number_at(0, num_bytes_of_type(type)) : 0;
-}
 
 // The tags of the directory at `offset`, of the first one without. Empty where the data are no TIFF
 // file, or there is no directory.

@@ -144,16 +144,6 @@ void Augmenter::apply(const RandAugment& options, const RgbImage& image, Counter
   }
 }
 
-void Augmenter::apply(const TrivialAugmentWide& options, const RgbImage& image,
-                      CounterRandom& random) {
-  apply_op(image, draw_op(options, random), options.fill, scratch_.data());
-}
-
-void Augmenter::apply(const std::shared_ptr<const PixelTransform>& transform, const RgbImage& image,
-                      CounterRandom& random) {
-  transform->apply(image, random);
-}
-
 void Augmenter::apply(const GaussianBlur& options, const RgbImage& image, CounterRandom& random) {
   const double sigma = random.uniform(options.sigma.min, options.sigma.max);
   if (options.kernel_size == 0) {
@@ -161,34 +151,6 @@ void Augmenter::apply(const GaussianBlur& options, const RgbImage& image, Counte
   } else {
     blurrer_.blur_as_torchvision(image, options.kernel_size, sigma);
   }
-}
-
-void Augmenter::apply(const Solarize& options, const RgbImage& image, CounterRandom&) {
-  solarize(image, options.threshold);
-}
-
-void Augmenter::apply(const Posterize& options, const RgbImage& image, CounterRandom&) {
-  posterize(image, options.bits);
-}
-
-void Augmenter::apply(const Equalize&, const RgbImage& image, CounterRandom&) {
-  equalize(image);
-}
-
-void Augmenter::apply(const AutoContrast&, const RgbImage& image, CounterRandom&) {
-  autocontrast(image);
-}
-
-void Augmenter::apply(const Grayscale&, const RgbImage& image, CounterRandom&) {
-  grayscale(image);
-}
-
-void Augmenter::apply(const Invert&, const RgbImage& image, CounterRandom&) {
-  invert(image);
-}
-
-void Augmenter::apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&) {
-  adjust_sharpness(image, options.factor, scratch_.data());
 }
 
 void Augmenter::apply(const AutoAugment& options, const RgbImage& image, CounterRandom& random) {

@@ -105,19 +105,29 @@ class Augmenter {
 
   void apply(const ColorJitter& options, const RgbImage& image, CounterRandom& random);
   void apply(const RandAugment& options, const RgbImage& image, CounterRandom& random);
-  void apply(const TrivialAugmentWide& options, const RgbImage& image, CounterRandom& random);
+  void apply(const TrivialAugmentWide& options, const RgbImage& image, CounterRandom& random) {
+    apply_op(image, draw_op(options, random), options.fill, scratch_.data());
+  }
   void apply(const std::shared_ptr<const PixelTransform>& transform, const RgbImage& image,
-             CounterRandom& random);
+             CounterRandom& random) {
+    transform->apply(image, random);
+  }
   // Not called: validate() lets it only where FloatScaler works.
   void apply(const PhotoMetricDistortion&, const RgbImage&, CounterRandom&) {}
   void apply(const GaussianBlur& options, const RgbImage& image, CounterRandom& random);
-  void apply(const Solarize& options, const RgbImage& image, CounterRandom&);
-  void apply(const Posterize& options, const RgbImage& image, CounterRandom&);
-  void apply(const Equalize&, const RgbImage& image, CounterRandom&);
-  void apply(const AutoContrast&, const RgbImage& image, CounterRandom&);
-  void apply(const Grayscale&, const RgbImage& image, CounterRandom&);
-  void apply(const Invert&, const RgbImage& image, CounterRandom&);
-  void apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&);
+  void apply(const Solarize& options, const RgbImage& image, CounterRandom&) {
+    solarize(image, options.threshold);
+  }
+  void apply(const Posterize& options, const RgbImage& image, CounterRandom&) {
+    posterize(image, options.bits);
+  }
+  void apply(const Equalize&, const RgbImage& image, CounterRandom&) { equalize(image); }
+  void apply(const AutoContrast&, const RgbImage& image, CounterRandom&) { autocontrast(image); }
+  void apply(const Grayscale&, const RgbImage& image, CounterRandom&) { grayscale(image); }
+  void apply(const Invert&, const RgbImage& image, CounterRandom&) { invert(image); }
+  void apply(const AdjustSharpness& options, const RgbImage& image, CounterRandom&) {
+    adjust_sharpness(image, options.factor, scratch_.data());
+  }
   void apply(const AutoAugment& options, const RgbImage& image, CounterRandom& random);
 
   std::vector<Step> steps_;

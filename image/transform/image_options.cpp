@@ -32,11 +32,7 @@ void check(const ColorJitter& jitter) {
   check_factor("ColorJitter brightness", jitter.brightness);
   check_factor("ColorJitter contrast", jitter.contrast);
   check_factor("ColorJitter saturation", jitter.saturation);
-  const HueRange& hue = jitter.hue;
-  if (hue.min >= -0.5 && hue.max >= hue.min && hue.max <= 0.5) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("ColorJitter hue is {:g} to {:g}; expected -0.5 <= min <= max <= 0.5",
-                          hue.min, hue.max));
+  check_bounds("ColorJitter hue", jitter.hue.min, jitter.hue.max, -0.5, 0.5);
 }
 
 void check(const RandAugment& augment) {

@@ -67,17 +67,10 @@ void check(const RandomCrop& crop) {
   check_probability("RandomCrop flip_probability", crop.flip_probability);
 }
 
-void check_range(const char* what, double min, double max, double lowest, double highest) {
-  if (min >= lowest && max >= min && max <= highest) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", what, min, max,
-                          lowest, highest));
-}
-
 void check(const ResizeCrop& crop) {
   check_size("ResizeCrop", crop.size);
-  check_range("ResizeCrop factor", crop.factor_min, crop.factor_max, 1.0 / kMaxSize, kMaxResize);
-  check_range("ResizeCrop bottom", crop.bottom_min, crop.bottom_max, 0, 0.999);
+  check_bounds("ResizeCrop factor", crop.factor_min, crop.factor_max, 1.0 / kMaxSize, kMaxResize);
+  check_bounds("ResizeCrop bottom", crop.bottom_min, crop.bottom_max, 0, 0.999);
   check_probability("ResizeCrop flip_probability", crop.flip_probability);
 }
 
@@ -117,7 +110,7 @@ void check_center(std::string_view step, const TurnCenter& center) {
 }
 
 void check(const RandomRotation& rotation) {
-  check_range("RandomRotation degrees", rotation.degrees.min, rotation.degrees.max, -360, 360);
+  check_bounds("RandomRotation degrees", rotation.degrees.min, rotation.degrees.max, -360, 360);
   check_center("RandomRotation", rotation.center);
   if (rotation.expand && rotation.center) {
     throw Error(ErrorCode::invalid_argument,
@@ -129,14 +122,14 @@ void check(const RandomRotation& rotation) {
 void check(const RandomAffine& affine) {
   constexpr double kMaxShear = 89;
   check_center("RandomAffine", affine.center);
-  check_range("RandomAffine degrees", affine.degrees.min, affine.degrees.max, -360, 360);
+  check_bounds("RandomAffine degrees", affine.degrees.min, affine.degrees.max, -360, 360);
   check_between("RandomAffine translate_x", affine.translate_x, 0, 1);
   check_between("RandomAffine translate_y", affine.translate_y, 0, 1);
-  check_range("RandomAffine scale", affine.scale_min, affine.scale_max, 0.01, 100);
-  check_range("RandomAffine shear_x", affine.shear_x.min, affine.shear_x.max, -kMaxShear,
-              kMaxShear);
-  check_range("RandomAffine shear_y", affine.shear_y.min, affine.shear_y.max, -kMaxShear,
-              kMaxShear);
+  check_bounds("RandomAffine scale", affine.scale_min, affine.scale_max, 0.01, 100);
+  check_bounds("RandomAffine shear_x", affine.shear_x.min, affine.shear_x.max, -kMaxShear,
+               kMaxShear);
+  check_bounds("RandomAffine shear_y", affine.shear_y.min, affine.shear_y.max, -kMaxShear,
+               kMaxShear);
 }
 
 void check(const RandomPerspective& perspective) {
@@ -149,14 +142,14 @@ void check(const Pad& pad) {
 }
 
 void check(const RandomZoomOut& zoom) {
-  check_range("RandomZoomOut side", zoom.side_min, zoom.side_max, 1, 16);
+  check_bounds("RandomZoomOut side", zoom.side_min, zoom.side_max, 1, 16);
   check_probability("RandomZoomOut probability", zoom.probability);
 }
 
 void check(const RandomIoUCrop& crop) {
   constexpr double kLeast = 1e-3;
-  check_range("RandomIoUCrop scale", crop.scale_min, crop.scale_max, kLeast, 1);
-  check_range("RandomIoUCrop ratio", crop.ratio_min, crop.ratio_max, kLeast, 1 / kLeast);
+  check_bounds("RandomIoUCrop scale", crop.scale_min, crop.scale_max, kLeast, 1);
+  check_bounds("RandomIoUCrop ratio", crop.ratio_min, crop.ratio_max, kLeast, 1 / kLeast);
   check_between("RandomIoUCrop trials", crop.trials, 1, 1000);
   if (crop.overlaps.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -167,7 +160,7 @@ void check(const RandomIoUCrop& crop) {
 
 void check(const ScaleJitter& jitter) {
   check_size("ScaleJitter", jitter.size);
-  check_range("ScaleJitter scale", jitter.scale_min, jitter.scale_max, 1e-3, kMaxResize);
+  check_bounds("ScaleJitter scale", jitter.scale_min, jitter.scale_max, 1e-3, kMaxResize);
 }
 
 void check(const FixedSizeCrop& crop) {

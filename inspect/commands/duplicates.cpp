@@ -82,10 +82,6 @@ Duplicates search_showing_progress(const std::vector<Dataset>& splits,
   return find_duplicates(splits, options, progress);
 }
 
-std::string number_text(int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
-}
-
 // "20 of 100 records of val are also in train": of two splits, that which is not for training, or
 // the smaller one's.
 std::string across_text(const Duplicates& found) {
@@ -101,8 +97,8 @@ std::string across_text(const Duplicates& found) {
       const size_t large = is_first ? b : a;
       const int64_t count = splits[small].num_also_in[large];
       text += fmt::format("{} of {} of {} {} also in {}\n", with_commas(count),
-                          number_text(splits[small].counts.num_records, "record", "records"),
-                          splits[small].name, count == 1 ? "is" : "are", splits[large].name);
+                          counted(splits[small].counts.num_records, "record"), splits[small].name,
+                          count == 1 ? "is" : "are", splits[large].name);
     }
   }
   if (text.empty() && splits.size() > 1) text = "no record is in two splits\n";
@@ -111,10 +107,10 @@ std::string across_text(const Duplicates& found) {
 
 std::string duplicate_split_text(const DuplicateSplit& split, size_t number) {
   const HashCounts& counts = split.counts;
-  std::string text = fmt::format("{}: {}: {} {} another one of the split", split.name,
-                                 number_text(counts.num_records, "record", "records"),
-                                 with_commas(split.num_also_in[number]),
-                                 split.num_also_in[number] == 1 ? "is like" : "are like");
+  std::string text =
+      fmt::format("{}: {}: {} {} another one of the split", split.name,
+                  counted(counts.num_records, "record"), with_commas(split.num_also_in[number]),
+                  split.num_also_in[number] == 1 ? "is like" : "are like");
   const auto add = [&](int64_t count, const char* what) {
     if (count > 0) text += fmt::format("; {} {}", with_commas(count), what);
   };
@@ -149,7 +145,7 @@ std::string group_text(const std::vector<Dataset>& wholes, const DuplicateGroup&
                         record.distance == 0 ? "" : fmt::format("  ({} bits)", record.distance));
   }
   if (num_listed < count) {
-    text += fmt::format("  ... and {}\n", number_text(count - num_listed, "record", "records"));
+    text += fmt::format("  ... and {}\n", counted(count - num_listed, "record"));
   }
   return text;
 }
@@ -180,8 +176,7 @@ std::string duplicates_text(const DuplicatesCommand& command, const std::vector<
     text += group_text(wholes, group, command.limit);
   }
   if (num_listed < count) {
-    text += fmt::format("... {} more; --limit 0 shows all\n",
-                        number_text(count - num_listed, "group", "groups"));
+    text += fmt::format("... {} more; --limit 0 shows all\n", counted(count - num_listed, "group"));
   }
   return text;
 }

@@ -81,9 +81,9 @@ std::vector<std::string> names_in_list(const std::string& list) {
 }
 
 void print_export(const ExportedSplit& split, const std::string& destination) {
-  fmt::print("{}: {} records to {} {} in {}/{}, {}\n", split.split, with_commas(split.num_records),
-             with_commas(split.num_files), split.num_files == 1 ? "file" : "files", destination,
-             split.split, human_bytes(split.num_bytes));
+  fmt::print("{}: {} records to {} in {}/{}, {}\n", split.split, with_commas(split.num_records),
+             counted(split.num_files, "file"), destination, split.split,
+             human_bytes(split.num_bytes));
   if (split.num_skipped > 0) {
     fmt::print("{}: records without a file, because their fields are null: {}\n", split.split,
                with_commas(split.num_skipped));

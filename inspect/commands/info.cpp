@@ -210,9 +210,8 @@ void print_info(const Dataset& dataset) {
   const RecordSizes sizes = read_record_sizes(dataset);
   fmt::print("{}\n", dataset.path().string());
   fmt::print("  split        {}\n", manifest.split);
-  fmt::print("  records      {} in {} {}, {}\n", with_commas(dataset.num_records()),
-             with_commas(dataset.num_shards()), dataset.num_shards() == 1 ? "shard" : "shards",
-             human_bytes(manifest.file_bytes()));
+  fmt::print("  records      {} in {}, {}\n", with_commas(dataset.num_records()),
+             counted(dataset.num_shards(), "shard"), human_bytes(manifest.file_bytes()));
   fmt::print("  compression  {}\n", compression_text(manifest));
   print_sizes(sizes);
   const char* title = "fields";

@@ -196,10 +196,10 @@ void print_labels(const Json& labels, int64_t max_classes) {
   }
   if (rows.empty()) return;
   std::ranges::sort(counts);
-  fmt::print("\n  {} {} with {} to {} records each, median {}; {} without any\n",
-             with_commas(std::ssize(rows)), rows.size() == 1 ? "label" : "labels",
-             with_commas(counts.front()), with_commas(counts.back()),
-             with_commas(counts[counts.size() / 2]), with_commas(std::ranges::count(counts, 0)));
+  fmt::print("\n  {} with {} to {} records each, median {}; {} without any\n",
+             counted(std::ssize(rows), "label"), with_commas(counts.front()),
+             with_commas(counts.back()), with_commas(counts[counts.size() / 2]),
+             with_commas(std::ranges::count(counts, 0)));
   if (max_classes == 0 || std::ssize(rows) <= max_classes) {
     print_rows(rows, counts.back(), width);
     return;

@@ -1,7 +1,6 @@
 // ffinspect verify: is a data set whole.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "base/printable.h"
 #include "commands.h"
 #include "data/data_sets.h"
+#include "format/dataset/dataset_files.h"
 #include "storage/addresses/place.h"
 #include "storage/reader/random_reader.h"
 #include "text/output.h"
@@ -30,23 +30,14 @@ With --json: one document with is_whole, splits: [split, path, is_whole, num_rec
 // split.
 std::vector<std::filesystem::path> files_at(const std::filesystem::path& place, bool may_be_file) {
   std::vector<std::filesystem::path> files;
-  if (Place(place).is_in_store()) {
-    for (const std::string& name : names_in_folder(place).files) {
-      if (name.ends_with(".ffr")) files.push_back(place / name);
-    }
-    if (files.empty() && may_be_file && has_object(place)) files.push_back(place);
-    return files;
+  if (!Place(place).is_in_store()) {
+    const bool is_file = std::filesystem::is_regular_file(place);
+    return may_be_file || !is_file ? find_v1_files(place, "").value_or(files) : files;
   }
-  if (std::filesystem::is_directory(place)) {
-    for (const auto& entry : std::filesystem::directory_iterator(place)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".ffr") {
-        files.push_back(entry.path());
-      }
-    }
-    std::ranges::sort(files);
-  } else if (std::filesystem::is_regular_file(place) && may_be_file) {
-    files.push_back(place);
+  for (const std::string& name : names_in_folder(place).files) {
+    if (name.ends_with(".ffr")) files.push_back(place / name);
   }
+  if (files.empty() && may_be_file && has_object(place)) files.push_back(place);
   return files;
 }
 
@@ -113,8 +104,7 @@ std::vector<SplitCheck> check_splits(const Target& target, const CheckOptions& o
 }
 
 std::string pictures_text(const SplitCheck& check) {
-  std::string text = fmt::format("; {} {} decoded", with_commas(check.num_pictures),
-                                 check.num_pictures == 1 ? "picture" : "pictures");
+  std::string text = fmt::format("; {} decoded", counted(check.num_pictures, "picture"));
   if (check.num_dct_pictures > 0) {
     text +=
         fmt::format(", {} in the dct code give {} JPEG again", with_commas(check.num_dct_pictures),
@@ -127,9 +117,8 @@ void print_check(const SplitCheck& check, bool with_pictures) {
   for (const Damage& damage : check.damage) fmt::print("{}\n", damage.message);
   for (const std::string& warning : check.warnings) fmt::print("note: {}\n", warning);
   if (check.damage.empty()) {
-    fmt::print("{}: whole: {} {}, {} {}, {}{}\n", check.path, with_commas(check.num_records),
-               check.num_records == 1 ? "record" : "records", with_commas(check.num_shards),
-               check.num_shards == 1 ? "shard" : "shards", human_bytes(check.file_bytes),
+    fmt::print("{}: whole: {}, {}, {}{}\n", check.path, counted(check.num_records, "record"),
+               counted(check.num_shards, "shard"), human_bytes(check.file_bytes),
                with_pictures ? pictures_text(check) : "");
     return;
   }

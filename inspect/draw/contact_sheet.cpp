@@ -138,23 +138,13 @@ struct PointStyle {
   double arm;  // of the cross, in heights of the picture
 };
 
-PointStyle style_of(SheetPoint::Kind kind) {
-  switch (kind) {
-    case SheetPoint::Kind::hidden_joint:
-      return {kHiddenJoint, 0.012};
-    case SheetPoint::Kind::true_root:
-      return {kTruthColor, 0.05};
-    case SheetPoint::Kind::found_root:
-      return {kPredictionColor, 0.05};
-    case SheetPoint::Kind::joint:
-      break;
-  }
-  return {kJoint, 0.012};
-}
+// By SheetPoint::Kind.
+constexpr std::array<PointStyle, 4> kPointStyles = {
+    {{kJoint, 0.012}, {kHiddenJoint, 0.012}, {kTruthColor, 0.05}, {kPredictionColor, 0.05}}};
 
 void draw_points(Canvas& canvas, const SheetEntry& entry, const Rect& picture, const Rect& region) {
   for (const SheetPoint& point : entry.points) {
-    const PointStyle style = style_of(point.kind);
+    const PointStyle& style = kPointStyles[static_cast<size_t>(point.kind)];
     const double arm = std::max(1.5, style.arm * picture.height);
     const double x = picture.x + (point.x - region.x) * picture.width / region.width;
     const double y = picture.y + (point.y - region.y) * picture.height / region.height;
@@ -264,14 +254,9 @@ Canvas draw_entry(ImageDecoder& decoder, const SheetEntry& entry, int size) {
 
 int64_t mask_number(const MaskView& mask, int x, int y) {
   const ptrdiff_t at = y * mask.stride + x;
-  switch (mask.dtype) {
-    case DType::u8:
-      return static_cast<const uint8_t*>(mask.data)[at];
-    case DType::u16:
-      return static_cast<const uint16_t*>(mask.data)[at];
-    default:
-      return static_cast<const int32_t*>(mask.data)[at];
-  }
+  if (mask.dtype == DType::u8) return static_cast<const uint8_t*>(mask.data)[at];
+  if (mask.dtype == DType::u16) return static_cast<const uint16_t*>(mask.data)[at];
+  return static_cast<const int32_t*>(mask.data)[at];
 }
 
 Color color_of_mask(int64_t number) {

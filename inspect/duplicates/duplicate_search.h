@@ -13,8 +13,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <ffkit/format/dataset.h>
@@ -138,11 +141,12 @@ class DuplicateSearch {
  public:
   enum class State { none, running, done, failed };
 
-  DuplicateSearch(std::vector<Dataset> splits, DuplicateOptions options);
+  DuplicateSearch(std::vector<Dataset> splits, DuplicateOptions options)
+      : splits_(std::move(splits)), options_(std::move(options)) {}
   DuplicateSearch(const DuplicateSearch&) = delete;
   DuplicateSearch& operator=(const DuplicateSearch&) = delete;
   // Stops it, and waits for the records in work.
-  ~DuplicateSearch();
+  ~DuplicateSearch() { stop(); }
 
   // Begins, unless it is running or done; after a failure or stop() it begins again, with what the
   // side files have.
@@ -157,8 +161,20 @@ class DuplicateSearch {
   std::shared_ptr<const Duplicates> result() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void set(State new_state, std::string why = "",
+           std::shared_ptr<const Duplicates> found = nullptr);
+  void work();
+
+  const std::vector<Dataset> splits_;
+  const DuplicateOptions options_;
+  DuplicateProgress progress_;
+
+  std::mutex start_mutex_;  // of `worker_`: one start() or stop() at a time
+  std::thread worker_;
+  mutable std::mutex mutex_;  // of what follows
+  State state_ = State::none;
+  std::string message_;
+  std::shared_ptr<const Duplicates> result_;
 };
 
 }  // namespace ffkit

@@ -28,14 +28,9 @@ HashFileKey key_of(const Dataset& dataset, const HashedField& field, HashKind ki
 }
 
 HashedForm form_of(std::span<const std::byte> bytes) {
-  switch (detect_image_encoding(bytes)) {
-    case ImageEncoding::jpeg:
-      return HashedForm::jpeg;
-    case ImageEncoding::dct:
-      return HashedForm::dct;
-    default:
-      return HashedForm::other;
-  }
+  const ImageEncoding encoding = detect_image_encoding(bytes);
+  if (encoding == ImageEncoding::jpeg) return HashedForm::jpeg;
+  return encoding == ImageEncoding::dct ? HashedForm::dct : HashedForm::other;
 }
 
 // Hashes one record after another, and keeps its memory; one per thread.

@@ -20,27 +20,23 @@
 namespace ffkit {
 namespace {
 
-struct ClassLines {
-  std::string file;
-  std::vector<std::string> lines;
-};
-
-void write_lines(const std::filesystem::path& folder, const ClassLines& list, Exported& exported) {
-  if (list.lines.empty()) return;
+void write_lines(const std::filesystem::path& folder, const std::string& file,
+                 const std::vector<std::string>& lines, Exported& exported) {
+  if (lines.empty()) return;
   const auto is_line = [](const std::string& text) {
     return !text.empty() && text.find_first_of("\r\n") == std::string::npos;
   };
-  const auto odd = std::ranges::find_if_not(list.lines, is_line);
-  if (odd != list.lines.end()) {
+  const auto odd = std::ranges::find_if_not(lines, is_line);
+  if (odd != lines.end()) {
     exported.notes.push_back(
-        fmt::format("{} is not written: class {}, '{}', cannot be a line of a file", list.file,
-                    odd - list.lines.begin(), *odd));
+        fmt::format("{} is not written: class {}, '{}', cannot be a line of a file", file,
+                    odd - lines.begin(), *odd));
     return;
   }
   std::string text;
-  for (const std::string& line : list.lines) text += line + "\n";
-  write_new_file(folder / list.file, std::as_bytes(std::span(text)));
-  exported.class_files.push_back(list.file);
+  for (const std::string& line : lines) text += line + "\n";
+  write_new_file(folder / file, std::as_bytes(std::span(text)));
+  exported.class_files.push_back(file);
 }
 
 }  // namespace
@@ -87,8 +83,8 @@ void write_class_files(const std::vector<Dataset>& splits, const std::filesystem
   for (const Dataset& dataset : splits) {
     const Manifest& manifest = dataset.manifest();
     const std::string ending = are_alike ? ".txt" : fmt::format("-{}.txt", manifest.split);
-    write_lines(folder, {"classes" + ending, manifest.classes}, exported);
-    write_lines(folder, {"class_names" + ending, manifest.class_names}, exported);
+    write_lines(folder, "classes" + ending, manifest.classes, exported);
+    write_lines(folder, "class_names" + ending, manifest.class_names, exported);
     if (!manifest.class_ids.empty()) {
       exported.notes.push_back(
           fmt::format("{}: the ids of its classes in the source are not written", manifest.split));
@@ -105,7 +101,7 @@ void write_class_folders(const std::filesystem::path& folder, Exported& exported
   });
   for (const ExportedSplit& split : splits) {
     const std::string ending = are_alike ? ".txt" : fmt::format("-{}.txt", split.split);
-    write_lines(folder, {"classes" + ending, split.class_folders}, exported);
+    write_lines(folder, "classes" + ending, split.class_folders, exported);
     if (are_alike) return;
   }
 }

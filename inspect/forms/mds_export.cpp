@@ -32,15 +32,9 @@ constexpr EnumName<DType> kNumpyNames[] = {
     {DType::bf16, "float32"}, {DType::f32, "float32"}, {DType::f64, "float64"}};
 
 std::string kind_of_picture(std::span<const std::byte> image) {
-  switch (detect_image_encoding(image)) {
-    case ImageEncoding::jpeg:
-    case ImageEncoding::dct:
-      return "jpeg";
-    case ImageEncoding::png:
-      return "png";
-    default:
-      return "bytes";
-  }
+  const ImageEncoding encoding = detect_image_encoding(image);
+  if (encoding == ImageEncoding::jpeg || encoding == ImageEncoding::dct) return "jpeg";
+  return encoding == ImageEncoding::png ? "png" : "bytes";
 }
 
 void put_u32(size_t number, std::string& out) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include <ffkit/base/option_names.h>
 
@@ -98,31 +99,23 @@ std::optional<RequestProblem> parse_field(std::string_view line, Request& reques
   return std::nullopt;
 }
 
+constexpr std::pair<int, std::string_view> kReasons[] = {
+    {200, "OK"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {431, "Request Header Fields Too Large"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+};
 std::string_view reason_of(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 308:
-      return "Permanent Redirect";
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return status < 500 ? "Error" : "Internal Server Error";
+  for (const auto& [known, reason] : kReasons) {
+    if (known == status) return reason;
   }
+  return status < 500 ? "Error" : "Internal Server Error";
 }
 
 // A name as a quoted string: no quotes, backslashes or control characters.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include <ffkit/image/image_resizer.h>
 
 #include "base/make_error.h"
+#include "base/printable.h"
 #include "draw/contact_sheet.h"
 #include "image/codec/mask_decoder.h"
 #include "serve/site.h"
@@ -99,20 +102,10 @@ RgbView plain_thumbnail(PictureTools& tools, int size) {
   return tools.resizer.resize(region.pixels, width, height);
 }
 
-// What browsers show as it is.
-std::string_view content_type_of(std::span<const std::byte> image) {
-  switch (detect_image_encoding(image)) {
-    case ImageEncoding::jpeg:
-      return "image/jpeg";
-    case ImageEncoding::png:
-      return "image/png";
-    case ImageEncoding::webp:
-      return "image/webp";
-    case ImageEncoding::bmp:
-      return "image/bmp";
-    default:
-      return "";
-  }
+// Empty of what browsers do not show as it is.
+std::string content_type_of(std::span<const std::byte> image) {
+  const std::string_view encoding = to_string(detect_image_encoding(image));
+  return has_word("jpeg png webp bmp", encoding) ? fmt::format("image/{}", encoding) : "";
 }
 
 // Colours on clear ground, where 0 is the ground.
@@ -192,7 +185,7 @@ http::Response answer_picture(SiteState& state, const http::Request& request) {
   read_field(split, record, field, tools.record);
   std::vector<std::byte> jpeg;
   const std::span<const std::byte> image = image_file(tools.record, jpeg);
-  const std::string_view type = content_type_of(image);
+  const std::string type = content_type_of(image);
   if (!type.empty()) return kept_response(type, image);
   const auto turn = turn_of(image);
   http::Response response = kept_response("image/png", encode_png(tools.decoder.decode(image)));

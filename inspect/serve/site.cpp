@@ -137,14 +137,8 @@ http::Response problem_response(int status, const std::string& sentence) {
 }
 
 int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return 400;
-    case ErrorCode::not_found:
-      return 404;
-    default:
-      return 500;
-  }
+  if (code == ErrorCode::invalid_argument) return 400;
+  return code == ErrorCode::not_found ? 404 : 500;
 }
 
 }  // namespace

@@ -58,16 +58,12 @@ std::string human_bytes(int64_t bytes) {
 }
 
 std::string escaped(std::string_view text) {
+  constexpr std::string_view kEscaped = "\t\n\r\\";
+  constexpr std::string_view kLetters = "tnr\\";
   std::string result;
   for (const char c : text) {
-    if (c == '\t') {
-      result += "\\t";
-    } else if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\r') {
-      result += "\\r";
-    } else if (c == '\\') {
-      result += "\\\\";
+    if (const size_t at = kEscaped.find(c); at != kEscaped.npos) {
+      result += {'\\', kLetters[at]};
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {

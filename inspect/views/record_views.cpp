@@ -265,51 +265,31 @@ void read_boxes_of_view(const RecordArrays& arrays, const ViewFollowers& followe
   }
 }
 
-// One thread's.
-class RecordViewDecoder {
- public:
-  RecordViewDecoder(const ViewRequest& request, const BatchFields& fields,
-                    const ViewFollowers& followers)
-      : request_(request), followers_(followers), arrays_(fields) {}
-
-  // Fills the pictures of one record in one epoch.
-  void decode(const RecordView& record, const SampleKey& key, std::span<RecordPicture> pictures) {
-    arrays_.decode(record, key);
-    size_t view = 0;
-    for (RecordPicture& picture : pictures) {
-      while (&request_.wanted.views[view] != picture.view) ++view;
-      take(view, picture);
-    }
+// Fills the picture from the record that was decoded last.
+void read_picture(const RecordArrays& arrays, const ViewRequest& request,
+                  const ViewFollowers& followers, RecordPicture& picture) {
+  const View& view = *picture.view;
+  const auto at = static_cast<size_t>(&view - request.wanted.views.data());
+  const ImageSize size = image_size(view.image.transform);
+  picture.pixels = pixels_of(arrays.of(view.name), view.image.output, picture.copy, size);
+  if (!request.mask_field.empty()) {
+    const auto count = static_cast<size_t>(size.height * size.width);
+    const auto mask = arrays.of(follower_name("mask", view.name))
+                          .values<int32_t>()
+                          .subspan(static_cast<size_t>(picture.copy) * count, count);
+    picture.mask.assign(mask.begin(), mask.end());
   }
-
- private:
-  void take(size_t at, RecordPicture& picture) {
-    const View& view = *picture.view;
-    const ImageSize size = image_size(view.image.transform);
-    picture.pixels = pixels_of(arrays_.of(view.name), view.image.output, picture.copy, size);
-    if (!request_.mask_field.empty()) {
-      const auto count = static_cast<size_t>(size.height * size.width);
-      const auto mask = arrays_.of(follower_name("mask", view.name))
-                            .values<int32_t>()
-                            .subspan(static_cast<size_t>(picture.copy) * count, count);
-      picture.mask.assign(mask.begin(), mask.end());
-    }
-    if (const RecordArray* sizes = arrays_.unpadded_sizes(at); sizes != nullptr) {
-      const auto pair = sizes->values<int64_t>().subspan(static_cast<size_t>(picture.copy) * 2, 2);
-      picture.size = {pair[0], pair[1]};
-      cut_canvas(picture.pixels, size, picture.size, 3);
-      if (!request_.mask_field.empty()) cut_canvas(picture.mask, size, picture.size, 1);
-    }
-    const auto geometry = arrays_.geometry(at).values<double>();
-    std::copy_n(geometry.begin() + static_cast<ptrdiff_t>(picture.copy) * 9, 9,
-                picture.geometry.begin());
-    read_boxes_of_view(arrays_, followers_, picture);
+  if (const RecordArray* sizes = arrays.unpadded_sizes(at); sizes != nullptr) {
+    const auto pair = sizes->values<int64_t>().subspan(static_cast<size_t>(picture.copy) * 2, 2);
+    picture.size = {pair[0], pair[1]};
+    cut_canvas(picture.pixels, size, picture.size, 3);
+    if (!request.mask_field.empty()) cut_canvas(picture.mask, size, picture.size, 1);
   }
-
-  const ViewRequest& request_;
-  const ViewFollowers& followers_;
-  RecordArrays arrays_;
-};
+  const auto geometry = arrays.geometry(at).values<double>();
+  std::copy_n(geometry.begin() + static_cast<ptrdiff_t>(picture.copy) * 9, 9,
+              picture.geometry.begin());
+  read_boxes_of_view(arrays, followers, picture);
+}
 
 // Without what is decoded.
 std::vector<RecordPicture> planned_pictures(const ViewRequest& request) {
@@ -355,8 +335,7 @@ std::vector<std::vector<RecordPicture>> decode_views(const Dataset& dataset,
   const BatchFields fields = fields_of_views(dataset.schema(), request, followers);
   std::vector<std::vector<RecordPicture>> pictures(records.size(), planned_pictures(request));
   const auto per_epoch = static_cast<size_t>(request.num_pictures() / request.num_epochs);
-  tbb::enumerable_thread_specific<RecordViewDecoder> decoders(
-      [&] { return RecordViewDecoder(request, fields, followers); });
+  tbb::enumerable_thread_specific<RecordArrays> thread_arrays([&] { return RecordArrays(fields); });
   tbb::parallel_for(size_t{0}, records.size(), [&](size_t i) {
     const auto fail = [](std::span<RecordPicture> all, const Error& error) {
       for (RecordPicture& picture : all) picture.problem = error.text(OptionStyle::command_line);
@@ -371,11 +350,11 @@ std::vector<std::vector<RecordPicture>> decode_views(const Dataset& dataset,
     for (size_t first = 0; first < pictures[i].size(); first += per_epoch) {
       const std::span<RecordPicture> of_epoch(&pictures[i][first], per_epoch);
       try {
-        decoders.local().decode(record,
-                                {.seed = request.seed,
-                                 .epoch = of_epoch.front().epoch,
-                                 .record_index = dataset.index_in_split(records[i])},
-                                of_epoch);
+        RecordArrays& arrays = thread_arrays.local();
+        arrays.decode(record, {.seed = request.seed,
+                               .epoch = of_epoch.front().epoch,
+                               .record_index = dataset.index_in_split(records[i])});
+        for (RecordPicture& picture : of_epoch) read_picture(arrays, request, followers, picture);
       } catch (const Error& error) {
         fail(of_epoch, error);
       }

@@ -45,6 +45,22 @@ inline std::optional<std::vector<size_t>> with_input(std::optional<std::vector<s
   return inputs;
 }
 
+// What a decoder has that makes one array of known fields. Base: the kind of decoder that it is.
+template <typename Base = FieldDecoder>
+class ArrayDecoder : public Base {
+ public:
+  ArrayDecoder(std::vector<size_t> inputs, DType dtype, std::vector<int64_t> shape)
+      : inputs_(std::move(inputs)), dtype_(dtype), shape_(std::move(shape)) {}
+  DType dtype() const override { return dtype_; }
+  std::vector<int64_t> shape() const override { return shape_; }
+  std::optional<std::vector<size_t>> inputs() const override { return inputs_; }
+
+ protected:
+  const std::vector<size_t> inputs_;
+  const DType dtype_;
+  const std::vector<int64_t> shape_;
+};
+
 // Of how many rows a RowsDecoder says that it wrote. Too many are no bad sample: rows beyond the
 // room for them have overwritten other samples.
 inline void check_row_count(std::string_view field, int64_t num_rows, int64_t max_rows) {

@@ -55,12 +55,10 @@ class ImagesDecoder final : public PartsDecoder {
   size_t bytes_per_image_ = 0;
 };
 
-class IntegerDecoder final : public FieldDecoder {
+class IntegerDecoder final : public ArrayDecoder<> {
  public:
-  IntegerDecoder(size_t field, DType stored) : field_(field), stored_(stored) {}
-  DType dtype() const override { return DType::i64; }
-  std::vector<int64_t> shape() const override { return {}; }
-  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
+  IntegerDecoder(size_t field, DType stored)
+      : ArrayDecoder({field}, DType::i64, {}), field_(field), stored_(stored) {}
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const FieldView field = record.field(field_);
@@ -80,12 +78,9 @@ class IntegerDecoder final : public FieldDecoder {
   DType stored_;
 };
 
-class ScalarCopier final : public FieldDecoder {
+class ScalarCopier final : public ArrayDecoder<> {
  public:
-  ScalarCopier(size_t field, DType dtype) : field_(field), dtype_(dtype) {}
-  DType dtype() const override { return dtype_; }
-  std::vector<int64_t> shape() const override { return {}; }
-  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
+  ScalarCopier(size_t field, DType dtype) : ArrayDecoder({field}, dtype, {}), field_(field) {}
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const uint64_t bits = record.field(field_).scalar_bits(dtype_);
@@ -94,19 +89,14 @@ class ScalarCopier final : public FieldDecoder {
 
  private:
   size_t field_;
-  DType dtype_;
 };
 
-class TensorCopier final : public FieldDecoder {
+class TensorCopier final : public ArrayDecoder<> {
  public:
   TensorCopier(size_t field, const Field& description, std::vector<int64_t> shape)
-      : field_(field),
-        name_(description.name),
-        dtype_(description.dtype),
-        shape_(std::move(shape)) {}
-  DType dtype() const override { return dtype_; }
-  std::vector<int64_t> shape() const override { return shape_; }
-  std::optional<std::vector<size_t>> inputs() const override { return {{field_}}; }
+      : ArrayDecoder({field}, description.dtype, std::move(shape)),
+        field_(field),
+        name_(description.name) {}
 
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     const TensorView tensor = record.tensor(field_);
@@ -122,8 +112,6 @@ class TensorCopier final : public FieldDecoder {
  private:
   size_t field_;
   std::string name_;
-  DType dtype_;
-  std::vector<int64_t> shape_;
 };
 
 class StringCopier final : public TextDecoder {
@@ -324,26 +312,14 @@ namespace {
 using DecoderPtr = std::shared_ptr<const FieldDecoder>;
 
 // 1 for each of the fields that is not null.
-class ValidFields final : public FieldDecoder {
+class ValidFields final : public ArrayDecoder<> {
  public:
-  ValidFields(const Schema& schema, const std::vector<std::string>& fields, bool is_scalar)
-      : is_scalar_(is_scalar) {
-    for (const std::string& field : fields) fields_.push_back(schema.require(field));
-  }
-  DType dtype() const override { return DType::u8; }
-  std::vector<int64_t> shape() const override {
-    if (is_scalar_) return {};
-    return {std::ssize(fields_)};
-  }
-  std::optional<std::vector<size_t>> inputs() const override { return fields_; }
+  ValidFields(std::vector<size_t> fields, std::vector<int64_t> shape)
+      : ArrayDecoder(std::move(fields), DType::u8, std::move(shape)) {}
   void decode(const RecordView& record, const SampleKey&, Scratch*, void* out) const override {
     auto* to = static_cast<uint8_t*>(out);
-    for (const size_t field : fields_) *to++ = record.is_null(field) ? 0 : 1;
+    for (const size_t field : inputs_) *to++ = record.is_null(field) ? 0 : 1;
   }
-
- private:
-  bool is_scalar_;
-  std::vector<size_t> fields_;
 };
 
 // What all of them below pass on to the decoder that they wrap. Base: the kind of decoder that it
@@ -440,11 +416,15 @@ class EmptyOrText final : public TextDecoder {
 }  // namespace
 
 DecoderPtr decode_valid(const Schema& schema, const std::string& field) {
-  return std::make_shared<ValidFields>(schema, std::vector<std::string>{field}, true);
+  return std::make_shared<ValidFields>(std::vector<size_t>{schema.require(field)},
+                                       std::vector<int64_t>());
 }
 
 DecoderPtr decode_valid(const Schema& schema, const std::vector<std::string>& fields) {
-  return std::make_shared<ValidFields>(schema, fields, false);
+  std::vector<size_t> places;
+  for (const std::string& field : fields) places.push_back(schema.require(field));
+  const std::vector<int64_t> shape = {std::ssize(places)};
+  return std::make_shared<ValidFields>(std::move(places), shape);
 }
 
 DecoderPtr zeros_where_null(const Schema& schema, const std::string& field, DecoderPtr decoder) {

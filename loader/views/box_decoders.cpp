@@ -9,7 +9,6 @@
 
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
-#include "image/views/mask_scaler.h"
 #include "views/view_decoders.h"
 
 namespace ffkit {
@@ -35,9 +34,7 @@ class OfBoxes : public RowListsDecoder {
   int64_t copies() const override { return set_->views()[view_].copies; }
   int64_t max_rows() const override { return boxes_.max_boxes; }
   RowLayout layout() const override { return boxes_.layout; }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(set_->inputs(), boxes_at_);
-  }
+  std::optional<std::vector<size_t>> inputs() const override { return set_->inputs(boxes_at_); }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
@@ -282,12 +279,12 @@ class InstanceMasksDecoder final : public OfFurtherField<InstanceMasksField> {
   DType dtype() const override { return DType::u8; }
   std::vector<int64_t> shape() const override { return {size_.height, size_.width}; }
   std::unique_ptr<Scratch> make_scratch() const override {
-    return std::make_unique<RunsScratch>(set());
+    return std::make_unique<ViewMaskScratch>(set(), MaskOptions{.fill = 0});
   }
 
  protected:
   void write_rows(const BoxesOfPicture& of, Scratch& scratch, void* out) const override {
-    auto& own = static_cast<RunsScratch&>(scratch);
+    auto& own = static_cast<ViewMaskScratch&>(scratch);
     const ListView masks = of.record.list(at_);
     require_items(masks, field_.field, of.kept);
     const ImageInfo& picture_info = of.pictures.info();
@@ -308,12 +305,6 @@ class InstanceMasksDecoder final : public OfFurtherField<InstanceMasksField> {
   }
 
  private:
-  struct RunsScratch final : ViewScratch {
-    explicit RunsScratch(const ViewSetPtr& set) : ViewScratch(set), scaler({.fill = 0}) {}
-    MaskScaler scaler;
-    std::vector<uint8_t> pixels;
-  };
-
   void fill(const TensorView& runs, int64_t box, std::vector<uint8_t>& pixels) const {
     const auto refuse_mask = [&](const std::string& problem) {
       throw error_of(ErrorCode::corrupt, "mask {} of field '{}' {}", box, field_.field, problem);

@@ -66,19 +66,14 @@ struct FrameScratch : FieldDecoder::Scratch {
 };
 
 // What all of them have: an array with an item for each frame.
-class OfFrames : public PartsDecoder {
+class OfFrames : public ArrayDecoder<PartsDecoder> {
  public:
-  OfFrames(ClipPtr clip, DType dtype, std::vector<int64_t> shape)
-      : clip_(std::move(clip)),
-        dtype_(dtype),
-        bytes_per_frame_(array_bytes(dtype, shape)),
-        shape_(std::move(shape)) {
-    shape_.insert(shape_.begin(), clip_->count());
-  }
-  DType dtype() const override { return dtype_; }
-  std::vector<int64_t> shape() const override { return shape_; }
+  OfFrames(const ClipPtr& clip, std::vector<size_t> inputs, DType dtype,
+           const std::vector<int64_t>& shape)
+      : ArrayDecoder(std::move(inputs), dtype, with_frames(*clip, shape)),
+        clip_(clip),
+        bytes_per_frame_(array_bytes(dtype, shape)) {}
   int64_t num_parts() const override { return clip_->count(); }
-  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FrameScratch>(clip_->options().image);
   }
@@ -107,16 +102,19 @@ class OfFrames : public PartsDecoder {
                            std::byte* out) const = 0;
 
  private:
+  static std::vector<int64_t> with_frames(const Clip& clip, std::vector<int64_t> shape) {
+    shape.insert(shape.begin(), clip.count());
+    return shape;
+  }
+
   ClipPtr clip_;
-  DType dtype_;
   size_t bytes_per_frame_;
-  std::vector<int64_t> shape_;
 };
 
 class ClipDecoder final : public OfFrames {
  public:
   explicit ClipDecoder(const ClipPtr& clip)
-      : OfFrames(clip, clip->options().image.output.dtype,
+      : OfFrames(clip, {clip->field()}, clip->options().image.output.dtype,
                  picture_shape(clip->options().image.output,
                                image_size(clip->options().image.transform))) {}
 
@@ -144,16 +142,13 @@ size_t item_of(const ListView& items, const std::string& name, const ChosenFrame
 class FramePictureDecoder final : public OfFrames {
  public:
   FramePictureDecoder(const ClipPtr& clip, size_t field, std::string name, ImageOptions options)
-      : OfFrames(clip, options.output.dtype,
+      : OfFrames(clip, {clip->field(), field}, options.output.dtype,
                  picture_shape(options.output, image_size(options.transform))),
         field_(field),
         name_(std::move(name)),
         options_(std::move(options)) {
     validate(options_);
     refuse_moves_of_follower(options_, clip->options().image, clip->name());
-  }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfFrames::inputs(), field_);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FollowerScratch>(clip().options().image, options_);
@@ -182,15 +177,13 @@ class FramePictureDecoder final : public OfFrames {
 class FrameMaskDecoder final : public OfFrames {
  public:
   FrameMaskDecoder(const ClipPtr& clip, size_t field, const Field& description, MaskOptions options)
-      : OfFrames(clip, options.dtype, {size_of(*clip).height, size_of(*clip).width}),
+      : OfFrames(clip, {clip->field(), field}, options.dtype,
+                 {size_of(*clip).height, size_of(*clip).width}),
         field_(field),
         name_(description.name),
         is_tensor_(description.item == FieldType::tensor),
         options_(std::move(options)) {
     validate(options_);
-  }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfFrames::inputs(), field_);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<MaskScratch>(clip().options().image, options_);
@@ -223,12 +216,10 @@ class FrameMaskDecoder final : public OfFrames {
   MaskOptions options_;
 };
 
-class FrameNumbersDecoder final : public FieldDecoder {
+class FrameNumbersDecoder final : public ArrayDecoder<> {
  public:
-  explicit FrameNumbersDecoder(ClipPtr clip) : clip_(std::move(clip)) {}
-  DType dtype() const override { return DType::i64; }
-  std::vector<int64_t> shape() const override { return {clip_->count()}; }
-  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
+  explicit FrameNumbersDecoder(const ClipPtr& clip)
+      : ArrayDecoder({clip->field()}, DType::i64, {clip->count()}), clip_(clip) {}
   void decode(const RecordView& record, const SampleKey& key, Scratch*, void* out) const override {
     const std::vector<int64_t> numbers = choose_frames(*clip_, record, key).numbers;
     std::memcpy(out, numbers.data(), numbers.size() * sizeof(int64_t));
@@ -239,15 +230,10 @@ class FrameNumbersDecoder final : public FieldDecoder {
 };
 
 // What is equal for all frames of a clip: `write` takes it from the first one.
-class FirstFrameDecoder final : public FieldDecoder {
+class FirstFrameDecoder final : public ArrayDecoder<> {
  public:
-  using Write = void (*)(const PictureViews& pictures, void* out);
-
-  FirstFrameDecoder(ClipPtr clip, DType dtype, std::vector<int64_t> shape, Write write)
-      : clip_(std::move(clip)), dtype_(dtype), shape_(std::move(shape)), write_(write) {}
-  DType dtype() const override { return dtype_; }
-  std::vector<int64_t> shape() const override { return shape_; }
-  std::optional<std::vector<size_t>> inputs() const override { return {{clip_->field()}}; }
+  FirstFrameDecoder(const ClipPtr& clip, DType dtype, std::vector<int64_t> shape, WriteFact write)
+      : ArrayDecoder({clip->field()}, dtype, std::move(shape)), clip_(clip), write_(write) {}
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<FrameScratch>(clip_->options().image);
   }
@@ -256,14 +242,12 @@ class FirstFrameDecoder final : public FieldDecoder {
     auto& own = static_cast<FrameScratch&>(*scratch);
     PipelineTimes times;
     own.begin(choose_frames(*clip_, record, key), 0, clip_->key_of(key), times);
-    write_(own.pictures, out);
+    write_(own.pictures, 0, out);
   }
 
  private:
   ClipPtr clip_;
-  DType dtype_;
-  std::vector<int64_t> shape_;
-  Write write_;
+  WriteFact write_;
 };
 
 }  // namespace
@@ -371,18 +355,12 @@ std::shared_ptr<const FieldDecoder> decode_frame_numbers(const ClipPtr& clip) {
 
 std::shared_ptr<const FieldDecoder> decode_clip_geometry(const ClipPtr& clip) {
   return std::make_shared<FirstFrameDecoder>(clip, DType::f64, std::vector<int64_t>{3, 3},
-                                             [](const PictureViews& pictures, void* out) {
-                                               const ViewMatrix matrix = pictures.matrix(0);
-                                               std::memcpy(out, matrix.data(), sizeof(matrix));
-                                             });
+                                             write_matrix);
 }
 
 std::shared_ptr<const FieldDecoder> decode_frame_size(const ClipPtr& clip) {
-  return std::make_shared<FirstFrameDecoder>(
-      clip, DType::i64, std::vector<int64_t>{2}, [](const PictureViews& pictures, void* out) {
-        const std::array<int64_t, 2> size = {pictures.info().height, pictures.info().width};
-        std::memcpy(out, size.data(), sizeof(size));
-      });
+  return std::make_shared<FirstFrameDecoder>(clip, DType::i64, std::vector<int64_t>{2},
+                                             write_source_size);
 }
 
 }  // namespace ffkit

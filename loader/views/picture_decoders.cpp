@@ -3,24 +3,20 @@
 
 #include "base/make_error.h"
 #include "fields/decoder_base.h"
-#include "image/views/mask_scaler.h"
 #include "views/view_decoders.h"
 
 namespace ffkit {
 namespace {
 
 // What all of them have: one array of a view.
-class OfView : public FieldDecoder {
+class OfView : public ArrayDecoder<> {
  public:
-  OfView(const ViewSetPtr& set, size_t view, DType dtype, const std::vector<int64_t>& shape)
-      : set_(set),
+  OfView(const ViewSetPtr& set, size_t view, DType dtype, const std::vector<int64_t>& shape,
+         std::optional<size_t> field = std::nullopt)
+      : ArrayDecoder(set->inputs(field), dtype, set->with_copies(view, shape)),
+        set_(set),
         view_(view),
-        dtype_(dtype),
-        shape_(set_->with_copies(view, shape)),
         bytes_per_copy_(array_bytes(dtype, shape)) {}
-  DType dtype() const override { return dtype_; }
-  std::vector<int64_t> shape() const override { return shape_; }
-  std::optional<std::vector<size_t>> inputs() const override { return set_->inputs(); }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
@@ -41,8 +37,6 @@ class OfView : public FieldDecoder {
  private:
   ViewSetPtr set_;
   size_t view_;
-  DType dtype_;
-  std::vector<int64_t> shape_;
   size_t bytes_per_copy_;
 };
 
@@ -64,14 +58,12 @@ class ViewDecoder final : public OfView {
 class FurtherPictureDecoder final : public OfView {
  public:
   FurtherPictureDecoder(const ViewSetPtr& set, size_t view, size_t field, ImageOptions options)
-      : OfView(set, view, options.output.dtype, picture_shape(options.output, set->size_of(view))),
+      : OfView(set, view, options.output.dtype, picture_shape(options.output, set->size_of(view)),
+               field),
         field_(field),
         options_(std::move(options)) {
     validate(options_);
     refuse_moves_of_follower(options_, set->views()[view].image, set->views()[view].name);
-  }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfView::inputs(), field_);
   }
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<PictureScratch>(set(), options_);
@@ -105,22 +97,20 @@ class ViewMaskDecoder final : public OfView {
  public:
   ViewMaskDecoder(const ViewSetPtr& set, size_t view, size_t field, bool is_tensor,
                   MaskOptions options)
-      : OfView(set, view, options.dtype, {set->size_of(view).height, set->size_of(view).width}),
+      : OfView(set, view, options.dtype, {set->size_of(view).height, set->size_of(view).width},
+               field),
         field_(field),
         is_tensor_(is_tensor),
         options_(std::move(options)) {
     validate(options_);
   }
-  std::optional<std::vector<size_t>> inputs() const override {
-    return with_input(OfView::inputs(), field_);
-  }
   std::unique_ptr<Scratch> make_scratch() const override {
-    return std::make_unique<MaskScratch>(set(), options_);
+    return std::make_unique<ViewMaskScratch>(set(), options_);
   }
 
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    auto& own = static_cast<MaskScratch&>(*scratch);
+    auto& own = static_cast<ViewMaskScratch&>(*scratch);
     SampleViews& sample = own.begin(record, key);
     const MaskView mask = sample.mask(record, field_, is_tensor_, options_.numbers);
     for_copies(out,
@@ -128,12 +118,6 @@ class ViewMaskDecoder final : public OfView {
   }
 
  private:
-  struct MaskScratch final : ViewScratch {
-    MaskScratch(const ViewSetPtr& set, const MaskOptions& options)
-        : ViewScratch(set), scaler(options) {}
-    MaskScaler scaler;
-  };
-
   size_t field_;
   bool is_tensor_;
   MaskOptions options_;
@@ -145,16 +129,16 @@ class PixelMaskDecoder final : public OfView {
   PixelMaskDecoder(const ViewSetPtr& set, size_t view)
       : OfView(set, view, DType::u8, {set->size_of(view).height, set->size_of(view).width}) {}
   std::unique_ptr<Scratch> make_scratch() const override {
-    return std::make_unique<OnesScratch>(set());
+    return std::make_unique<ViewMaskScratch>(set(), MaskOptions{.fill = 0});
   }
 
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    auto& own = static_cast<OnesScratch&>(*scratch);
+    auto& own = static_cast<ViewMaskScratch&>(*scratch);
     SampleViews& sample = own.begin(record, key);
     const ImageInfo& picture = sample.pictures().info();
-    own.row.assign(static_cast<size_t>(picture.width), 1);
-    const MaskView ones{.data = own.row.data(),
+    own.pixels.assign(static_cast<size_t>(picture.width), 1);
+    const MaskView ones{.data = own.pixels.data(),
                         .dtype = DType::u8,
                         .width = picture.width,
                         .height = picture.height,
@@ -162,64 +146,60 @@ class PixelMaskDecoder final : public OfView {
     for_copies(out,
                [&](size_t i, void* to) { own.scaler.run(ones, sample.pictures().moves(i), to); });
   }
+};
+
+// A fact of each picture of a view.
+class FactDecoder final : public OfView {
+ public:
+  FactDecoder(const ViewSetPtr& set, size_t view, DType dtype, const std::vector<int64_t>& shape,
+              WriteFact write)
+      : OfView(set, view, dtype, shape), write_(write) {}
+  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
+              void* out) const override {
+    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
+    for_copies(out, [&](size_t i, void* to) { write_(sample.pictures(), i, to); });
+  }
 
  private:
-  struct OnesScratch final : ViewScratch {
-    explicit OnesScratch(const ViewSetPtr& set) : ViewScratch(set), scaler({.fill = 0}) {}
-    MaskScaler scaler;
-    std::vector<uint8_t> row;
-  };
+  WriteFact write_;
 };
 
-class GeometryDecoder final : public OfView {
+class SourceSizeDecoder final : public ArrayDecoder<> {
  public:
-  GeometryDecoder(const ViewSetPtr& set, size_t view) : OfView(set, view, DType::f64, {3, 3}) {}
-  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
-              void* out) const override {
-    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
-    for_copies(out, [&](size_t i, void* to) {
-      const ViewMatrix matrix = sample.pictures().matrix(i);
-      std::memcpy(to, matrix.data(), sizeof(matrix));
-    });
-  }
-};
-
-class PictureSizeDecoder final : public OfView {
- public:
-  PictureSizeDecoder(const ViewSetPtr& set, size_t view) : OfView(set, view, DType::i64, {2}) {}
-  void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
-              void* out) const override {
-    SampleViews& sample = static_cast<ViewScratch&>(*scratch).begin(record, key);
-    for_copies(out, [&](size_t i, void* to) {
-      const ImageSize size = sample.pictures().picture_size(i);
-      const std::array<int64_t, 2> numbers = {size.height, size.width};
-      std::memcpy(to, numbers.data(), sizeof(numbers));
-    });
-  }
-};
-
-class SourceSizeDecoder final : public FieldDecoder {
- public:
-  explicit SourceSizeDecoder(ViewSetPtr set) : set_(std::move(set)) {}
-  DType dtype() const override { return DType::i64; }
-  std::vector<int64_t> shape() const override { return {2}; }
-  std::optional<std::vector<size_t>> inputs() const override { return set_->inputs(); }
+  explicit SourceSizeDecoder(const ViewSetPtr& set)
+      : ArrayDecoder(set->inputs(), DType::i64, {2}), set_(set) {}
   std::unique_ptr<Scratch> make_scratch() const override {
     return std::make_unique<ViewScratch>(set_);
   }
   void decode(const RecordView& record, const SampleKey& key, Scratch* scratch,
               void* out) const override {
-    const ImageInfo& info =
-        static_cast<ViewScratch&>(*scratch).begin(record, key).pictures().info();
-    const std::array<int64_t, 2> size = {info.height, info.width};
-    std::memcpy(out, size.data(), sizeof(size));
+    write_source_size(static_cast<ViewScratch&>(*scratch).begin(record, key).pictures(), 0, out);
   }
 
  private:
   ViewSetPtr set_;
 };
 
+void write_size(int64_t height, int64_t width, void* out) {
+  const std::array<int64_t, 2> size = {height, width};
+  std::memcpy(out, size.data(), sizeof(size));
+}
+
+void write_picture_size(const PictureViews& pictures, size_t i, void* out) {
+  const ImageSize size = pictures.picture_size(i);
+  write_size(size.height, size.width, out);
+}
+
 }  // namespace
+
+void write_matrix(const PictureViews& pictures, size_t i, void* out) {
+  const ViewMatrix matrix = pictures.matrix(i);
+  std::memcpy(out, matrix.data(), sizeof(matrix));
+}
+
+void write_source_size(const PictureViews& pictures, size_t /*i*/, void* out) {
+  write_size(pictures.info().height, pictures.info().width, out);
+}
 
 void refuse_moves_of_follower(const ImageOptions& follower, const ImageOptions& leader,
                               const std::string& view) {
@@ -272,15 +252,17 @@ std::shared_ptr<const FieldDecoder> decode_view_field(const Schema& /*schema*/,
 }
 
 std::shared_ptr<const FieldDecoder> decode_geometry(const ViewSetPtr& set, size_t view) {
-  return std::make_shared<GeometryDecoder>(set, view);
+  return std::make_shared<FactDecoder>(set, view, DType::f64, std::vector<int64_t>{3, 3},
+                                       write_matrix);
 }
 
 std::shared_ptr<const FieldDecoder> decode_picture_size(const ViewSetPtr& set, size_t view) {
-  return std::make_shared<PictureSizeDecoder>(set, view);
+  return std::make_shared<FactDecoder>(set, view, DType::i64, std::vector<int64_t>{2},
+                                       write_picture_size);
 }
 
-std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set) {
-  return std::make_shared<SourceSizeDecoder>(std::move(set));
+std::shared_ptr<const FieldDecoder> decode_source_size(const ViewSetPtr& set) {
+  return std::make_shared<SourceSizeDecoder>(set);
 }
 
 }  // namespace ffkit

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <ffkit/loader/view.h>
 
 #include "image/codec/mask_decoder.h"
+#include "image/views/mask_scaler.h"
 #include "image/views/picture_views.h"
 #include "loader/batch/slab_pool.h"
 
@@ -69,10 +71,11 @@ class ViewSet {
 
   size_t field() const { return field_; }
   // The fields of a record that its pictures are made from: the picture, and boxes that a crop
-  // looks at.
-  std::vector<size_t> inputs() const {
+  // looks at; and a further one.
+  std::vector<size_t> inputs(std::optional<size_t> further = std::nullopt) const {
     std::vector<size_t> fields = {field_};
     for (const ViewBoxes& boxes : boxes_) fields.push_back(boxes.at);
+    if (further) fields.push_back(*further);
     return fields;
   }
   // All boxes of the picture that follow the view and have an area.
@@ -160,6 +163,19 @@ class ViewScratch : public FieldDecoder::Scratch {
 
 using ViewSetPtr = std::shared_ptr<const ViewSet>;
 
+// With what scales masks, and the pixels of one that is made here.
+struct ViewMaskScratch final : ViewScratch {
+  ViewMaskScratch(const ViewSetPtr& set, const MaskOptions& options)
+      : ViewScratch(set), scaler(options) {}
+  MaskScaler scaler;
+  std::vector<uint8_t> pixels;
+};
+
+// Writes a fact of picture `i` to an array.
+using WriteFact = void (*)(const PictureViews& pictures, size_t i, void* out);
+void write_matrix(const PictureViews& pictures, size_t i, void* out);       // [3, 3] f64
+void write_source_size(const PictureViews& pictures, size_t i, void* out);  // [2] i64
+
 // What has pixels: pictures of a view, further pictures, masks; and the geometry.
 std::shared_ptr<const FieldDecoder> decode_view(const ViewSetPtr& set, size_t view);
 // Fields are looked up in `schema`; throws as decode_image() does, and Error(invalid_argument) for
@@ -183,7 +199,7 @@ std::shared_ptr<const FieldDecoder> where_null(const Schema& schema, const Descr
 // [2] i64: height and width of what the picture has of the view; see PadToLargest.
 std::shared_ptr<const FieldDecoder> decode_picture_size(const ViewSetPtr& set, size_t view);
 // [2] i64: height and width of the picture.
-std::shared_ptr<const FieldDecoder> decode_source_size(ViewSetPtr set);
+std::shared_ptr<const FieldDecoder> decode_source_size(const ViewSetPtr& set);
 
 // Throws Error(invalid_argument) for augmentations that a picture which follows `leader`, the
 // options of `view`, cannot have.

@@ -92,16 +92,12 @@ constexpr double kPi = 3.14159265358979323846;
 // See random_streams.h of the loader.
 constexpr uint8_t kBevStream = 3;
 
-void check(const char* name, double low, double high, double min, double max) {
-  if (low >= min && high >= low && high <= max) return;
-  throw error_of(ErrorCode::invalid_argument,
-                 "BevAugmentation {} is {:g} to {:g}; expected {:g} <= min <= max <= {:g}", name,
-                 low, high, min, max);
-}
-
 }  // namespace
 
 void validate(const BevAugmentation& augmentation) {
+  const auto check = [](const char* name, double low, double high, double min, double max) {
+    check_bounds(fmt::format("BevAugmentation {}", name), low, high, min, max);
+  };
   check("rotation", augmentation.rotation_min, augmentation.rotation_max, -2 * kPi, 2 * kPi);
   check("scale", augmentation.scale_min, augmentation.scale_max, 0.01, 100);
   check("flip_x_probability", augmentation.flip_x_probability, augmentation.flip_x_probability, 0,

@@ -28,10 +28,6 @@ class RecursiveCall {
   RecursiveCall& operator=(const RecursiveCall&) = delete;
 };
 
-std::string text_of(nb::handle object) {
-  return nb::cast<std::string>(nb::repr(object));
-}
-
 bool is_number(nb::handle value) {
   return PyNumber_Check(value.ptr()) != 0 && !nb::isinstance<nb::sequence>(value);
 }
@@ -97,10 +93,8 @@ void read_value(const NamedValue& from, std::array<T, n>& to) {
     to.fill(cast_value<T>(from.value, from.name));
     return;
   }
-  if (!has_length(from.value, n)) {
-    throw nb::type_error(
-        fmt::format("{} is {}, expected {} numbers", from.name, text_of(from.value), n).c_str());
-  }
+  if (!has_length(from.value, n))
+    throw type_error_of("{} is {}, expected {} numbers", from.name, repr_of(from.value), n);
   for (size_t i = 0; i < n; ++i) to[i] = cast_value<T>(from.value[i], from.name);
 }
 
@@ -118,10 +112,8 @@ void read_value(const NamedValue& from, Padding& to) {
 void read_value(const NamedValue& from, Square to) {
   std::array<int, 2> sides;
   read_value(from, sides);
-  if (sides[0] != sides[1]) {
-    throw nb::type_error(
-        fmt::format("{} is {}, expected a square", from.name, text_of(from.value)).c_str());
-  }
+  if (sides[0] != sides[1])
+    throw type_error_of("{} is {}, expected a square", from.name, repr_of(from.value));
   to.side = sides[0];
 }
 
@@ -204,8 +196,7 @@ void read_attributes(nb::handle o, Options& options, const See& parameters) {
                try {
                  read_value(from, member);
                } catch (const nb::builtin_exception& wrong) {
-                 throw nb::type_error(
-                     fmt::format("{}, in {}({})", wrong.what(), class_of(o), names).c_str());
+                 throw type_error_of("{}, in {}({})", wrong.what(), class_of(o), names);
                }
              }));
 }
@@ -232,34 +223,30 @@ Augmentation augmentation_from_python(nb::handle o) {
     return std::shared_ptr<const PixelTransform>(make_python_augmentation(o));
   }
   if (auto made = from_python<Augmentation>(o)) return *std::move(made);
-  throw nb::type_error(
-      fmt::format("{} is not an augmentation; expected one of ffkit's, such as ColorJitter, or a "
-                  "PythonAugmentation",
-                  text_of(o))
-          .c_str());
+  throw type_error_of(
+      "{} is not an augmentation; expected one of ffkit's, such as ColorJitter, or a "
+      "PythonAugmentation",
+      repr_of(o));
 }
 
 GeometryStep step_from_python(nb::handle o) {
   if (auto made = from_python<GeometryStep>(o)) return *std::move(made);
-  throw nb::type_error(fmt::format("{} is not a step of a Compose; expected a crop, a resize, a "
-                                   "flip or another of ffkit's, such as RandomRotation",
-                                   text_of(o))
-                           .c_str());
+  throw type_error_of(
+      "{} is not a step of a Compose; expected a crop, a resize, a flip or another of ffkit's, "
+      "such as RandomRotation",
+      repr_of(o));
 }
 
 ImageTransform transform_from_python(nb::handle o) {
   if (auto made = from_python<ImageTransform>(o)) return *std::move(made);
   if (from_python<GeometryStep>(o)) {
-    throw nb::type_error(
-        fmt::format("{} is a step; put it into a Compose, with a resize or crop to a size",
-                    text_of(o))
-            .c_str());
+    throw type_error_of("{} is a step; put it into a Compose, with a resize or crop to a size",
+                        repr_of(o));
   }
-  throw nb::type_error(
-      fmt::format("{} is not a transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, "
-                  "RandomCrop, ResizeCrop, ScalePad or a Compose of steps",
-                  text_of(o))
-          .c_str());
+  throw type_error_of(
+      "{} is not a transform; expected RandomResizedCrop, ResizeCenterCrop, Resize, RandomCrop, "
+      "ResizeCrop, ScalePad or a Compose of steps",
+      repr_of(o));
 }
 
 RandomErasing erasing_from_python(nb::handle o) {
@@ -274,10 +261,10 @@ RandomErasing erasing_from_python(nb::handle o) {
 
 ImageOptions image_options_from_python(nb::handle options) {
   if (class_of(options) != "ImageOptions") {
-    throw nb::type_error(fmt::format("the image options are {}; expected ffkit.ImageOptions, whose "
-                                     "first argument is the transform",
-                                     class_of(options))
-                             .c_str());
+    throw type_error_of(
+        "the image options are {}; expected ffkit.ImageOptions, whose first argument is the "
+        "transform",
+        class_of(options));
   }
   ImageOptions image;
   image.transform = transform_from_python(options.attr("transform"));

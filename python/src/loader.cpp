@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,7 +72,7 @@ class PyLoader {
     std::optional<Turn> turn;
     if (!is_inherited()) turn.emplace(*this);
     const nb::gil_scoped_release release;
-    return std::forward<Work>(work)(*loader_);
+    return std::invoke(std::forward<Work>(work), *loader_);
   }
 
   std::optional<Batch> next() {
@@ -124,7 +125,7 @@ class PyLoader {
       lock = std::unique_lock(mutex_);
       require_open();
     }
-    return std::forward<Work>(work)(*loader_);
+    return std::invoke(std::forward<Work>(work), *loader_);
   }
 
  private:
@@ -245,44 +246,32 @@ void bind_loader(nb::module_& module) {
       .def("__str__", [](const LoaderStatistics& s) { return to_string(s); })
       .def("__repr__",
            [](const LoaderStatistics& s) { return "<ffkit.Statistics: " + s.verdict() + ">"; });
+  const auto called = [](auto work) { return [work](PyLoader& self) { return self.call(work); }; };
+  const auto asked = [](auto work) { return [work](PyLoader& self) { return self.ask(work); }; };
   nb::class_<PyLoader>(module, "Loader")
       .def(nb::init<const Dataset&, const nb::typed<nb::dict, nb::str, nb::any>&>())
-      .def("num_batches",
-           [](PyLoader& self) { return self.ask([](Loader& l) { return l.num_batches(); }); })
+      .def("num_batches", asked(&Loader::num_batches))
       .def("set_epoch",
            [](PyLoader& self, int64_t epoch) {
              self.call([&](Loader& loader) { loader.set_epoch(epoch); });
            })
       .def("next", &next_batch, nb::arg("copy"),
            nb::sig("def next(self, copy: bool) -> Batch | None"))
-      .def("ready", [](PyLoader& self) { return self.call([](Loader& l) { return l.ready(); }); })
-      .def("at_end", [](PyLoader& self) { return self.call([](Loader& l) { return l.at_end(); }); })
+      .def("ready", called(&Loader::ready))
+      .def("at_end", called(&Loader::at_end))
       .def("copied_bytes", &PyLoader::copied_bytes)
       .def("is_closed", &PyLoader::is_closed)
-      .def("num_held",
-           [](PyLoader& self) { return self.ask([](Loader& l) { return l.num_held_batches(); }); })
-      .def("state",
-           [](PyLoader& self) {
-             return self.call([](Loader& loader) { return loader.state().to_text(); });
-           })
+      .def("num_held", asked(&Loader::num_held_batches))
+      .def("state", called([](const Loader& loader) { return loader.state().to_text(); }))
       .def("restore",
            [](PyLoader& self, const std::string& text) {
              self.call([&](Loader& loader) { loader.restore(LoaderState::from_text(text)); });
            })
-      .def("epoch",
-           [](PyLoader& self) { return self.call([](Loader& l) { return l.state().epoch; }); })
-      .def("num_threads",
-           [](PyLoader& self) {
-             return self.ask([](Loader& l) { return l.options().num_threads; });
-           })
-      .def("memory_bound",
-           [](PyLoader& self) { return self.ask([](Loader& l) { return l.memory_bound(); }); })
-      .def("statistics",
-           [](PyLoader& self) { return self.ask([](Loader& l) { return l.statistics(); }); })
-      .def("epoch_statistics",
-           [](PyLoader& self) {
-             return self.call([](Loader& loader) { return loader.epoch_statistics(); });
-           })
+      .def("epoch", called([](const Loader& loader) { return loader.state().epoch; }))
+      .def("num_threads", asked([](const Loader& loader) { return loader.options().num_threads; }))
+      .def("memory_bound", asked(&Loader::memory_bound))
+      .def("statistics", asked(&Loader::statistics))
+      .def("epoch_statistics", called(&Loader::epoch_statistics))
       .def_prop_ro("has_warnings", [](PyLoader& self) { return self.warnings().any(); })
       .def("take_warnings", [](PyLoader& self) { return texts_to_python(self.warnings().take()); })
       .def("is_busy", &PyLoader::is_busy, nb::call_guard<nb::gil_scoped_release>())

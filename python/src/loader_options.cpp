@@ -8,8 +8,7 @@
 
 #include <utility>
 
-#include <ffkit/base/error.h>
-
+#include "base/make_error.h"
 #include "python_code.h"
 #include "values.h"
 
@@ -100,17 +99,17 @@ static std::optional<ViewField> zeros_where_null(nb::handle zeros, const std::st
         if constexpr (requires { what.zeros_where_null; }) {
           const auto field = get<std::string>(zeros, "field");
           if (field != what.field) {
-            throw Error(ErrorCode::invalid_argument,
-                        fmt::format("ZerosWhereNull names the field '{}', and its array has the "
-                                    "field '{}'; give both the same",
-                                    field, what.field));
+            throw error_of(ErrorCode::invalid_argument,
+                           "ZerosWhereNull names the field '{}', and its array has the field '{}'; "
+                           "give both the same",
+                           field, what.field);
           }
           what.zeros_where_null = true;
         } else {
-          throw Error(ErrorCode::invalid_argument,
-                      fmt::format("{} has no field of the record that may be null; give it "
-                                  "without ZerosWhereNull",
-                                  class_of(zeros.attr("array"))));
+          throw error_of(ErrorCode::invalid_argument,
+                         "{} has no field of the record that may be null; give it without "
+                         "ZerosWhereNull",
+                         class_of(zeros.attr("array")));
         }
       },
       made->what);
@@ -218,14 +217,12 @@ std::shared_ptr<const FieldDecoder> decoder_from_python(const Schema& schema, nb
                             decoder_from_python(schema, spec.attr("array"), batch_field));
   }
   if (name == "PythonField") return make_python_decoder(schema, spec, batch_field);
-  throw nb::type_error(
-      fmt::format("{} is not a field of a batch; expected ImageField, ImagesField, PictureField, "
-                  "MaskField, PixelMaskField, BoxesField, BoxRowsField, PointsField, "
-                  "InstanceMasksField, FramesField, "
-                  "FrameNumbersField, IntegerField, CopyField, TextField, ValidField, "
-                  "ZerosWhereNull, PythonField or a decoder",
-                  nb::cast<std::string>(nb::repr(spec)))
-          .c_str());
+  throw type_error_of(
+      "{} is not a field of a batch; expected ImageField, ImagesField, PictureField, MaskField, "
+      "PixelMaskField, BoxesField, BoxRowsField, PointsField, InstanceMasksField, FramesField, "
+      "FrameNumbersField, IntegerField, CopyField, TextField, ValidField, ZerosWhereNull, "
+      "PythonField or a decoder",
+      repr_of(spec));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include <ffkit/image/random.h>
 
+#include "base/make_error.h"
 #include "bindings.h"
 #include "values.h"
 
@@ -45,11 +46,10 @@ class PythonFunction {
         dtype_(from_name<DType>(get<std::string>(spec, "dtype"))),
         shape_(get<std::vector<int64_t>>(spec, "shape")) {
     if (dtype_ == DType::bf16) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("the PythonField '{}' cannot give bf16, which numpy does not have; use f32 "
-                      "or f16",
-                      name_));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the PythonField '{}' cannot give bf16, which numpy does not have; use f32 or "
+                     "f16",
+                     name_);
     }
     const nb::object inputs = spec.attr("inputs");
     for (size_t i = 0; i < schema.fields.size() && inputs.is_none(); ++i) inputs_.push_back(i);
@@ -81,10 +81,9 @@ class PythonFunction {
   void store(const nb::object& array, const std::vector<int64_t>& shape, void* out) const {
     const auto actual = nb::cast<std::vector<int64_t>>(array.attr("shape"));
     if (actual != shape) {
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the function of the PythonField '{}' returned shape [{}], expected "
-                              "[{}]",
-                              name_, fmt::join(actual, ", "), fmt::join(shape, ", ")));
+      throw error_of(ErrorCode::invalid_argument,
+                     "the function of the PythonField '{}' returned shape [{}], expected [{}]",
+                     name_, fmt::join(actual, ", "), fmt::join(shape, ", "));
     }
     const nb::object view = numpy_array(out, shape, dtype_, nb::none());
     const nb::object copyto = nb::module_::import_("numpy").attr("copyto");
@@ -132,10 +131,10 @@ class PythonRowsDecoder final : public RowsDecoder {
       const auto actual = nb::cast<std::vector<int64_t>>(rows.attr("shape"));
       const int64_t num_rows = actual.empty() ? 0 : actual[0];
       if (num_rows > max_rows_) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("the function of the PythonField '{}' returned {} rows, more than "
-                                "max_rows, which is {}",
-                                function_.name(), num_rows, max_rows_));
+        throw error_of(ErrorCode::invalid_argument,
+                       "the function of the PythonField '{}' returned {} rows, more than max_rows, "
+                       "which is {}",
+                       function_.name(), num_rows, max_rows_);
       }
       shape.insert(shape.begin(), num_rows);
       function_.store(rows, shape, out);

@@ -59,15 +59,24 @@ nb::object numpy_vector(std::vector<T> values) {
 // Pictures are encoded bytes; one in the dct code is the JPEG that it was. Copies.
 nb::object value_to_python(const Field& field, const FieldView& value);
 
+// What messages call an object.
+inline std::string repr_of(nb::handle object) {
+  return nb::cast<std::string>(nb::repr(object));
+}
+
+// A TypeError with a formatted message.
+template <typename... Args>
+auto type_error_of(fmt::format_string<Args...> message, Args&&... args) {
+  return nb::type_error(fmt::format(message, std::forward<Args>(args)...).c_str());
+}
+
 // Options as attributes of Python's objects (the dataclasses of python/ffkit) and as dicts. A value
 // of the wrong type is a TypeError that names it.
 template <typename T>
 T cast_value(nb::handle value, const std::string& name) {
   T result;
   if (nb::try_cast<T>(value, result)) return result;
-  throw nb::type_error(fmt::format("{} is {}, which has the wrong type", name,
-                                   nb::cast<std::string>(nb::repr(value)))
-                           .c_str());
+  throw type_error_of("{} is {}, which has the wrong type", name, repr_of(value));
 }
 
 inline std::string class_of(nb::handle object) {
@@ -83,11 +92,8 @@ T get(nb::handle object, const char* name) {
 // (a, b)
 template <typename T>
 std::pair<T, T> cast_pair(nb::handle value, const std::string& name) {
-  if (!nb::isinstance<nb::sequence>(value) || nb::len(value) != 2) {
-    throw nb::type_error(
-        fmt::format("{} is {}, expected two numbers", name, nb::cast<std::string>(nb::repr(value)))
-            .c_str());
-  }
+  if (!nb::isinstance<nb::sequence>(value) || nb::len(value) != 2)
+    throw type_error_of("{} is {}, expected two numbers", name, repr_of(value));
   return {cast_value<T>(value[0], name), cast_value<T>(value[1], name)};
 }
 

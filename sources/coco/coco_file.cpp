@@ -23,16 +23,12 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-[[noreturn]] void invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 std::string coco_text(const dom::object& object, std::string_view key) {
   dom::element value;
-  if (!find_member(object, key, value)) invalid(fmt::format("has no '{}'", key));
+  if (!find_member(object, key, value)) refuse_argument(fmt::format("has no '{}'", key));
   std::string_view text;
   if (value.get_string().get(text) != simdjson::SUCCESS) {
-    invalid(fmt::format("'{}': {} is not text", key, json_excerpt(value)));
+    refuse_argument(fmt::format("'{}': {} is not text", key, json_excerpt(value)));
   }
   return std::string(text);
 }
@@ -60,7 +56,7 @@ uint8_t coco_crowd(const dom::object& object) {
   } catch (const Error&) {
   }
   if (number < 0 || number > UINT8_MAX) {
-    invalid(fmt::format("'iscrowd': {} is neither 0 nor 1", json_excerpt(value)));
+    refuse_argument(fmt::format("'iscrowd': {} is neither 0 nor 1", json_excerpt(value)));
   }
   return static_cast<uint8_t>(number);
 }
@@ -161,7 +157,7 @@ class CocoReader {
   void add_picture(const dom::object& object) {
     CocoPicture picture{.id = file_.picture_ids.take(object, "id")};
     if (!picture_of_.emplace(picture.id, file_.pictures.size()).second) {
-      invalid(
+      refuse_argument(
           "appears twice, and pycocotools would use only the second entry; remove one of the two "
           "entries");
     }
@@ -172,14 +168,15 @@ class CocoReader {
     picture.file_name = picture.is_of_url ? end_of_url(coco_text(object, "coco_url"))
                                           : coco_text(object, "file_name");
     if (picture.is_of_url && (picture.file_name.empty() || picture.file_name.ends_with('/'))) {
-      invalid(
+      refuse_argument(
           "has no 'file_name', and the 'coco_url' of the picture does not end with a file name");
     }
     picture.width = coco_side(object, "width");
     picture.height = coco_side(object, "height");
     file_.pictures.push_back(std::move(picture));
     for (CocoNumbers& numbers : file_.picture_arrays) {
-      if (const std::string fault = add_numbers(object, numbers); !fault.empty()) invalid(fault);
+      if (const std::string fault = add_numbers(object, numbers); !fault.empty())
+        refuse_argument(fault);
     }
   }
 
@@ -192,7 +189,7 @@ class CocoReader {
                file_.category_ids.json(id), name);
     }
     if (!file_.categories.emplace(id, std::move(name)).second) {
-      invalid(
+      refuse_argument(
           "appears twice, and pycocotools would use only the second entry; remove one of the two "
           "entries");
     }
@@ -205,16 +202,18 @@ class CocoReader {
     dom::array array;
     if (!find_member(object, "segments_info", segments) ||
         segments.get_array().get(array) != simdjson::SUCCESS) {
-      invalid("has no list 'segments_info', so this is not a panoptic file; give a panoptic file");
+      refuse_argument(
+          "has no list 'segments_info', so this is not a panoptic file; give a panoptic file");
     }
     if (!panoptic_name_of_.emplace(picture, coco_text(object, "file_name")).second) {
-      invalid(fmt::format("is a second annotation of picture {}; remove one of the two annotations",
-                          file_.picture_ids.json(picture)));
+      refuse_argument(
+          fmt::format("is a second annotation of picture {}; remove one of the two annotations",
+                      file_.picture_ids.json(picture)));
     }
     for (const dom::element segment : array) {
       dom::object info;
       if (segment.get_object().get(info) != simdjson::SUCCESS) {
-        invalid(
+        refuse_argument(
             fmt::format("has the element {} in 'segments_info', but each element must be an object",
                         json_excerpt(segment)));
       }
@@ -267,8 +266,8 @@ class CocoReader {
     if (leave_out(fault_of(object, box))) return;
     const bool has_category = find_member(object, "category_id", value);
     if (all.size() > 0 && has_category == all.category_id.empty()) {
-      invalid(fmt::format("has {} 'category_id', but earlier annotations have {}",
-                          has_category ? "a" : "no", has_category ? "none" : "one"));
+      refuse_argument(fmt::format("has {} 'category_id', but earlier annotations have {}",
+                                  has_category ? "a" : "no", has_category ? "none" : "one"));
     }
     if (has_category) {
       all.category_id.push_back(file_.category_ids.take(object, "category_id"));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 #include <ffkit/sources/persons.h>
 
@@ -13,10 +14,6 @@
 
 namespace ffkit {
 namespace {
-
-[[noreturn]] void refuse_member(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 void append_all_numbers(simdjson::dom::element value, std::vector<double>& out) {
   simdjson::dom::array array;
@@ -219,7 +216,7 @@ class PersonReader {
 }  // namespace
 
 PersonJson::PersonJson(simdjson::dom::element value) {
-  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_member("is not an object");
+  if (value.get_object().get(object_) != simdjson::SUCCESS) refuse_argument("is not an object");
 }
 
 bool PersonJson::has(std::string_view name) const {
@@ -230,7 +227,7 @@ bool PersonJson::has(std::string_view name) const {
 simdjson::dom::element PersonJson::at(std::string_view name) const {
   simdjson::dom::element value;
   if (!find_member(object_, name, value)) {
-    refuse_member(fmt::format("has no '{}'", name));
+    refuse_argument(fmt::format("has no '{}'", name));
   }
   return value;
 }
@@ -240,14 +237,14 @@ int64_t PersonJson::integer(std::string_view name) const {
   try {
     return json_whole_number(found);
   } catch (const Error& error) {
-    refuse_member(fmt::format("'{}': {}", name, error.what()));
+    refuse_argument(fmt::format("'{}': {}", name, error.what()));
   }
 }
 
 std::string PersonJson::text(std::string_view name) const {
   std::string_view value;
   if (at(name).get_string().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is not text", name));
+    refuse_argument(fmt::format("'{}' is not text", name));
   }
   return std::string(value);
 }
@@ -259,7 +256,7 @@ bool PersonJson::is_true(std::string_view name) const {
 PersonJson PersonJson::object(std::string_view name) const {
   simdjson::dom::object value;
   if (at(name).get_object().get(value) != simdjson::SUCCESS) {
-    refuse_member(fmt::format("'{}' is not an object", name));
+    refuse_argument(fmt::format("'{}' is not an object", name));
   }
   return PersonJson(value);
 }
@@ -271,15 +268,15 @@ std::vector<double> PersonJson::numbers(std::string_view name, size_t count,
   try {
     append_all_numbers(found, out);
   } catch (const Error& error) {
-    refuse_member(fmt::format("'{}': {}", name, error.what()));
+    refuse_argument(fmt::format("'{}': {}", name, error.what()));
   }
   if (out.size() != count) {
-    refuse_member(fmt::format("'{}' has {} numbers, but it must have {} numbers{}{}", name,
-                              out.size(), count, what.empty() ? "" : " ", what));
+    refuse_argument(fmt::format("'{}' has {} numbers, but it must have {} numbers{}{}", name,
+                                out.size(), count, what.empty() ? "" : " ", what));
   }
   for (const double value : out) {
     if (!std::isfinite(value))
-      refuse_member(fmt::format("'{}' has a number that is not finite", name));
+      refuse_argument(fmt::format("'{}' has a number that is not finite", name));
   }
   return out;
 }
@@ -325,10 +322,7 @@ simdjson::simdjson_result<simdjson::dom::element> load_json(simdjson::dom::parse
 }
 
 std::vector<std::string> person_set_names() {
-  std::vector<std::string> names;
-  names.reserve(std::size(kPersonSets));
-  for (const PersonSet& set : kPersonSets) names.emplace_back(set.name);
-  return names;
+  return names_in(kPersonSets);
 }
 
 const PersonSet& person_set(const std::string& name) {

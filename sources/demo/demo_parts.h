@@ -59,7 +59,6 @@ std::vector<DemoPart> demo_parts();
 
 class DemoPictures : public ListedSource {
  public:
-  int64_t sample_bytes(size_t, int64_t) const override { return 0; }
   std::map<std::string, std::string> facts(size_t) const override;
   std::map<std::string, std::string> options() const override;
   std::string describe(size_t split, int64_t index) const override;

@@ -17,9 +17,6 @@
 namespace ffkit {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_separator(char c) {
   return c == '-' || c == '_' || c == '.';
 }
@@ -197,7 +194,7 @@ bool is_hidden_name(const std::string& name, const ShardNames& names) {
 std::string stem_without_number(std::string stem) {
   const auto strip_digits = [&stem] {
     const size_t length = stem.size();
-    while (!stem.empty() && is_digit(stem.back())) stem.pop_back();
+    stem.resize(stem.find_last_not_of("0123456789") + 1);
     return stem.size() < length;
   };
   std::string whole = stem;

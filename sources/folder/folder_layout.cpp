@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
@@ -171,11 +172,9 @@ void choose(FolderLayout& layout, const fs::path& path, const std::vector<std::s
     const auto found = std::ranges::find_if(
         layout.splits, [&name](const FolderSplit& split) { return is_called(split, name); });
     if (found == layout.splits.end()) {
-      std::vector<std::string> names;
-      for (const FolderSplit& split : layout.splits) names.push_back(split.name);
       throw source_error(path, ErrorCode::not_found,
                          "there is no split '{}' with pictures; the splits with pictures are {}",
-                         name, some_names(names));
+                         name, some_names(names_in(layout.splits)));
     }
     found->is_wanted = true;
   }

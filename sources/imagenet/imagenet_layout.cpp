@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
 #include "archives/parallel_io.h"
@@ -167,10 +168,8 @@ ImageNetLayout find_imagenet(const fs::path& path, const std::vector<std::string
   ImageNetLayout layout = find_all(path);
   for (const std::string& name : wanted) {
     if (std::ranges::find(layout.splits, name, &ImageNetSplitPlace::name) == layout.splits.end()) {
-      std::vector<std::string> names;
-      for (const ImageNetSplitPlace& split : layout.splits) names.push_back(split.name);
       throw source_error(path, ErrorCode::not_found, "there is no split '{}'; the splits are {}",
-                         name, fmt::join(names, ", "));
+                         name, fmt::join(names_in(layout.splits), ", "));
     }
   }
   if (!wanted.empty()) {

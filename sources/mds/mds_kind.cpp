@@ -12,6 +12,7 @@
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/format/schema.h>
 
+#include "base/number_text.h"
 #include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
@@ -73,15 +74,12 @@ MdsEncoding refused_encoding(std::string refusal) {
 // "3,4"; nothing for what is no shape. Sides are 1 or more.
 std::optional<std::vector<int64_t>> array_shape(std::string_view text) {
   std::vector<int64_t> shape;
-  while (true) {
+  do {
     int64_t side = 0;
-    const auto [end, error] = std::from_chars(text.begin(), text.end(), side);
-    if (error != std::errc() || side < 1) return std::nullopt;
+    if (!take_number(text, side) || side < 1) return std::nullopt;
     shape.push_back(side);
-    if (end == text.end()) return shape;
-    if (*end != ',') return std::nullopt;
-    text.remove_prefix(static_cast<size_t>(end - text.begin()) + 1);
-  }
+  } while (take_text(text, ","));
+  return text.empty() ? std::optional(shape) : std::nullopt;
 }
 
 // `text`: what is behind "ndarray:"; nothing for what is not an array's.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ffkit/base/enum_names.h>
+
 #include "converter/input/input_file.h"
 #include "converter/input/sample_arrays.h"
 #include "converter/input/source_error.h"
@@ -87,9 +89,7 @@ CanBus::CanBus(const fs::path& root, const std::vector<std::string>& scenes)
 }
 
 std::vector<std::string> CanBus::messages() const {
-  std::vector<std::string> names;
-  for (const Message& message : messages_) names.push_back(message.name);
-  return names;
+  return names_in(messages_);
 }
 
 fs::path CanBus::file(std::string_view message, const std::string& scene) const {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/nuscenes/classes.h>
 
 #include "base/printable.h"
@@ -51,9 +52,7 @@ std::vector<SceneSplit> read_own_splits(const fs::path& path) {
 void keep_wanted(std::vector<SceneSplit>& splits, const std::vector<std::string>& wanted,
                  const fs::path& folder) {
   if (wanted.empty()) return;
-  std::vector<std::string> names;
-  names.reserve(splits.size());
-  for (const SceneSplit& split : splits) names.push_back(split.name);
+  const std::vector<std::string> names = names_in(splits);
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
     throw source_error(folder, ErrorCode::invalid_argument,

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 #include <ffkit/converter/source_kind.h>
 #include <ffkit/sources/pairs.h>
@@ -243,8 +244,7 @@ constexpr const char* kNameField = "id";
 
 // Null where there is none.
 const KnownLayout* known_layout(const std::string& name) {
-  const auto found = std::ranges::find_if(
-      kLayouts, [&name](const KnownLayout& layout) { return layout.name == name; });
+  const auto found = std::ranges::find(kLayouts, name, &KnownLayout::name);
   return found == kLayouts.end() ? nullptr : &*found;
 }
 
@@ -347,10 +347,7 @@ SourceKind pairs_kind() {
 }
 
 std::vector<std::string> pair_layouts() {
-  std::vector<std::string> names;
-  names.reserve(std::size(kLayouts));
-  for (const KnownLayout& layout : kLayouts) names.emplace_back(layout.name);
-  return names;
+  return names_in(kLayouts);
 }
 
 void validate(const PairsOptions& options) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include <ffkit/base/enum_names.h>
 #include <ffkit/base/option_names.h>
 
 #include "base/printable.h"
@@ -265,8 +266,7 @@ class PairsLister {
   // The splits that are wanted, of those that lists name.
   void choose() {
     if (options_.splits.empty()) return;
-    std::vector<std::string> names;
-    for (const PairSplit& split : splits_) names.push_back(split.name);
+    const std::vector<std::string> names = names_in(splits_);
     for (const std::string& wanted : options_.splits) require_split(wanted, names);
     std::erase_if(splits_, [this](const PairSplit& split) { return !is_wanted(split.name); });
   }

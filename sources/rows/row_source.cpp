@@ -134,19 +134,20 @@ class RowSource final : public ListedPictures {
   }
 
   // The column that an option names.
-  std::optional<size_t> given(const char* option, const std::string& name) const {
+  std::optional<size_t> given(const char* option, const std::string& name,
+                              const std::vector<std::string>& names) const {
     if (name.empty()) return std::nullopt;
-    std::vector<std::string> names;
-    for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
     require_names(option, {name}, names);
     return find(name);
   }
 
   void choose_columns(const RowOptions& options) {
-    image_ = given("image_column", options.image_column);
+    std::vector<std::string> names;
+    for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
+    image_ = given("image_column", options.image_column, names);
     const bool has_label = options.label_column != "none" || find("none");
-    if (has_label) label_ = given("label_column", options.label_column);
-    id_ = given("id_column", options.id_column);
+    if (has_label) label_ = given("label_column", options.label_column, names);
+    id_ = given("id_column", options.id_column, names);
     const auto may_be_picture = [](FieldType type) {
       return type == FieldType::image || type == FieldType::bytes;
     };
@@ -163,8 +164,6 @@ class RowSource final : public ListedPictures {
     if (!image_) image_ = only_picture();
     if (!label_ && has_label) label_ = likely_label();
     if (!id_) id_ = likely_id();
-    std::vector<std::string> names;
-    for (const RowColumn& column : table_->columns()) names.push_back(column.field.name);
     require_names("columns", options.columns, names);
     if (image_) fields_.push_back(*image_);
     if (label_) fields_.push_back(*label_);

@@ -16,10 +16,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-[[noreturn]] void refuse_document(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 // Bytes that are no part of a character; each run of them becomes a U+FFFD.
 int64_t num_bytes_of_no_character(std::string_view text) {
   int64_t count = 0;
@@ -67,7 +63,7 @@ void BlockTokens::add(std::string_view text) {
   }
   if (ids.size() > std::numeric_limits<uint32_t>::max()) {
     ids.resize(before);
-    refuse_document("the block of this document has more than 2^32 tokens; use a smaller " +
+    refuse_argument("the block of this document has more than 2^32 tokens; use a smaller " +
                     option_name("block_bytes"));
   }
   document_ends.push_back(static_cast<uint32_t>(ids.size()));
@@ -86,14 +82,14 @@ void BlockTokens::add_json(std::string_view line) {
   if (!rules_.tokens_field.empty()) {
     dom::array tokens;
     if (value.get(tokens) != simdjson::SUCCESS) {
-      refuse_document(
+      refuse_argument(
           fmt::format("'{}' is not an array of tokens", printable(rules_.tokens_field)));
     }
     add_tokens(tokens);
   } else {
     std::string_view text;
     if (value.get(text) != simdjson::SUCCESS) {
-      refuse_document(fmt::format("'{}' is not text", printable(rules_.text_field)));
+      refuse_argument(fmt::format("'{}' is not text", printable(rules_.text_field)));
     }
     add_text(text);
   }
@@ -109,7 +105,7 @@ dom::element BlockTokens::member_of(std::string_view line) {
   if (error != simdjson::SUCCESS) return unusual_member_of(line, name);
   dom::object object;
   if (element.get(object) != simdjson::SUCCESS) {
-    refuse_document("is not a JSON object, {...}");
+    refuse_argument("is not a JSON object, {...}");
   }
   std::optional<dom::element> found;
   for (const auto& [key, value] : object) {
@@ -125,7 +121,7 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
                                   [&](const JsonMember& member) { return member.key == name; });
   if (found == members.rend()) refuse_without(name);
   if (!found->problem.empty()) {
-    refuse_document(fmt::format("'{}' {}", printable(name), found->problem));
+    refuse_argument(fmt::format("'{}' {}", printable(name), found->problem));
   }
   dom::element value;
   if (const auto error = parser_.parse(found->value.data(), found->value.size(), false).get(value);
@@ -138,7 +134,7 @@ dom::element BlockTokens::unusual_member_of(std::string_view line, const std::st
 
 void BlockTokens::refuse_without(const std::string& name) const {
   const bool is_ready = !rules_.tokens_field.empty();
-  refuse_document(fmt::format(
+  refuse_argument(fmt::format(
       "the document has no member '{}'; name the member with the {} with {}", printable(name),
       is_ready ? "tokens" : "text", option_name(is_ready ? "tokens_field" : "text_field")));
 }
@@ -148,7 +144,7 @@ void BlockTokens::add_tokens(const dom::array& tokens) {
   for (const dom::element token : tokens) {
     uint64_t id = 0;
     if (token.get(id) != simdjson::SUCCESS || id >= static_cast<uint64_t>(rules_.vocabulary_size)) {
-      refuse_document(fmt::format("'{}'[{}] is {}, which is not in the vocabulary of {} tokens",
+      refuse_argument(fmt::format("'{}'[{}] is {}, which is not in the vocabulary of {} tokens",
                                   printable(rules_.tokens_field), place,
                                   printable(simdjson::minify(token)), rules_.vocabulary_size));
     }

@@ -25,10 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse_options(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
 TokenRules rules_of(const TextOptions& options, bool is_json) {
   TokenRules rules{.is_json = is_json,
                    .text_field = options.text_field,
@@ -45,7 +41,7 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
     rules.tokenizer = text::Tokenizer::open(options.tokenizer);
     rules.vocabulary_size = rules.tokenizer->vocabulary_size();
     if (end_of_text < 0 && !rules.tokenizer->has_end_of_text()) {
-      refuse_options(
+      refuse_argument(
           fmt::format("{}: the vocabulary has no token for the end of a text (<|endoftext|>, "
                       "<|end_of_text|> or </s>); give the number of one with {}",
                       options.tokenizer.string(), option_name("end_of_text")));
@@ -53,9 +49,9 @@ TokenRules rules_of(const TextOptions& options, bool is_json) {
     if (end_of_text < 0) end_of_text = rules.tokenizer->end_of_text();
   }
   if (end_of_text >= rules.vocabulary_size) {
-    refuse_options(fmt::format("{} is not in the vocabulary of {} tokens",
-                               option_set("end_of_text", std::to_string(end_of_text)),
-                               rules.vocabulary_size));
+    refuse_argument(fmt::format("{} is not in the vocabulary of {} tokens",
+                                option_set("end_of_text", std::to_string(end_of_text)),
+                                rules.vocabulary_size));
   }
   rules.end_of_text = static_cast<uint32_t>(end_of_text);
   rules.replaces_bytes =
@@ -84,9 +80,9 @@ class Text : public ListedSource {
         rules_(rules_of(options, is_json_)),
         workers_([this] { return BlockTokens(rules_); }) {
     if (!rules_.tokens_field.empty() && !rules_.is_json) {
-      refuse_options(option_name("tokens_field") +
-                     " gives the name of a JSON member, but the source has no .jsonl files; leave "
-                     "this option out");
+      refuse_argument(option_name("tokens_field") +
+                      " gives the name of a JSON member, but the source has no .jsonl files; leave "
+                      "this option out");
     }
     notes_ = std::move(corpus.listing.notes);
     const BlockRules block_rules{.document = document_,
@@ -97,7 +93,7 @@ class Text : public ListedSource {
                                  .place = {options.temporary_folder, options.cancel}};
     for (ShardSplit& listed : corpus.listing.splits) {
       if (listed.name == text::kTokenizer) {
-        refuse_options(
+        refuse_argument(
             "a split cannot have the name 'tokenizer', which the tokenizer has; rename the folder");
       }
       splits_.push_back(list_text_blocks(std::move(listed), block_rules));
@@ -226,8 +222,8 @@ class Text : public ListedSource {
   static DocumentIs document_of(const TextOptions& options, bool is_json) {
     if (!is_json) return options.document == "line" ? DocumentIs::line : DocumentIs::file;
     if (options.document == "file") {
-      refuse_options(option_set("document", "file") +
-                     " does not work with JSON lines, because each line is a document");
+      refuse_argument(option_set("document", "file") +
+                      " does not work with JSON lines, because each line is a document");
     }
     return DocumentIs::line;
   }
@@ -395,18 +391,18 @@ void validate(const TextOptions& options) {
   check_options(options);
   if (options.tokenizer.empty()) {
     if (!is_ready) {
-      refuse_options("a text source needs " + option_name("tokenizer") +
-                     "; give a folder with vocab.json and merges.txt, a file tokenizer.json, or "
-                     "the word 'bytes'");
+      refuse_argument("a text source needs " + option_name("tokenizer") +
+                      "; give a folder with vocab.json and merges.txt, a file tokenizer.json, or "
+                      "the word 'bytes'");
     }
     if (options.vocabulary_size == 0 || options.end_of_text < 0) {
-      refuse_options(fmt::format("{} needs {}, or {} and {}", option_name("tokens_field"),
-                                 option_name("tokenizer"), option_name("vocabulary_size"),
-                                 option_name("end_of_text")));
+      refuse_argument(fmt::format("{} needs {}, or {} and {}", option_name("tokens_field"),
+                                  option_name("tokenizer"), option_name("vocabulary_size"),
+                                  option_name("end_of_text")));
     }
   } else if (options.vocabulary_size != 0) {
-    refuse_options(fmt::format("{0} is not needed, because {1} gives this number; leave out {0}",
-                               option_name("vocabulary_size"), option_name("tokenizer")));
+    refuse_argument(fmt::format("{0} is not needed, because {1} gives this number; leave out {0}",
+                                option_name("vocabulary_size"), option_name("tokenizer")));
   }
 }
 

@@ -1,7 +1,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -12,8 +11,10 @@
 #include <ffkit/sources/transcode.h>
 
 #include "base/fnv.h"
+#include "base/number_text.h"
 #include "converter/input/input_file.h"
 #include "converter/input/listed_source.h"
+#include "converter/input/row_values.h"
 #include "converter/input/source_error.h"
 #include "converter/places/place.h"
 #include "storage/reader/random_reader.h"
@@ -200,11 +201,6 @@ constexpr const char* kReferences = "record_references";
 constexpr const char* kListing = "listing";
 constexpr std::string_view kAndDct = ", dct";  // behind raw or smart
 
-bool holds_pictures(const Field& field) {
-  return field.type == FieldType::image ||
-         (field.type == FieldType::list && field.item == FieldType::image);
-}
-
 // "store" as a conversion with --store has it: nothing for jpeg. Back and forth gives what there
 // was.
 void note_store(std::map<std::string, std::string>& options, StoreAs store) {
@@ -225,7 +221,8 @@ class TranscodedSource : public DatasetRecords {
     bool has_pictures = false;
     for (const Dataset& dataset : datasets_) {
       add(dataset, options.keeps_shards);
-      has_pictures = has_pictures || std::ranges::any_of(dataset.schema().fields, holds_pictures);
+      has_pictures =
+          has_pictures || std::ranges::any_of(dataset.schema().fields, is_picture_column);
     }
     classes_ = manifests_.front().classes;
     class_names_ = manifests_.front().class_names;
@@ -254,10 +251,10 @@ class TranscodedSource : public DatasetRecords {
             SampleBuffers& buffers) const override {
     const Schema& schema = datasets_.at(split).schema();
     const RecordView view = read_record(split, index, buffers);
-    const auto num_fields = std::ranges::count_if(schema.fields, holds_pictures);
+    const auto num_fields = std::ranges::count_if(schema.fields, is_picture_column);
     for (size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
-      if (!holds_pictures(field) || view.is_null(i)) {
+      if (!is_picture_column(field) || view.is_null(i)) {
         record.set_raw(i, view.field(i));
       } else if (field.type == FieldType::image) {
         record.set_bytes(i, picture(view.bytes(i), num_fields > 1 ? field.name : "",
@@ -339,10 +336,9 @@ class TranscodedSource : public DatasetRecords {
 int64_t number_of(const Manifest& manifest, const std::string& option) {
   const auto found = manifest.options.find(option);
   int64_t number = 0;
-  if (found != manifest.options.end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-  }
+  if (found == manifest.options.end()) return number;
+  std::string_view text = found->second;
+  take_number(text, number);
   return number;
 }
 

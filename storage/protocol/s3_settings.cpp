@@ -20,13 +20,6 @@ Payload payload_of(const HttpRequest& request) {
                                                                     : Payload::unsigned_payload;
 }
 
-class Anonymous : public Authorizer {
- public:
-  Used authorize(HttpRequest& /*request*/, const std::string& /*region*/) override { return {}; }
-  bool refuse(const Used& /*used*/) override { return false; }
-  std::string whose() const override { return {}; }
-};
-
 class AwsAuthorizer : public Authorizer {
  public:
   AwsAuthorizer(AwsChain chain, std::function<Moment()> now)
@@ -62,7 +55,6 @@ class GoogleHmacAuthorizer : public Authorizer {
     sign(request, keys_, {"auto", "storage"}, now_(), payload_of(request), kGoogleDialect);
     return {};
   }
-  bool refuse(const Used& /*used*/) override { return false; }
   std::string whose() const override { return "GS_ACCESS_KEY_ID"; }
 
  private:
@@ -105,10 +97,6 @@ constexpr std::pair<const char*, const char*> kObjectHeaders[] = {
 
 }  // namespace
 
-std::unique_ptr<Authorizer> anonymous_authorizer() {
-  return std::make_unique<Anonymous>();
-}
-
 S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundings,
                        const AwsChain& chain) {
   const AwsProfiles profiles(surroundings);
@@ -147,7 +135,7 @@ S3Settings s3_settings(const std::string& bucket, const Surroundings& surroundin
   }
   settings.variables = "AWS";
   settings.authorizer = surroundings.is_on("AWS_NO_SIGN_REQUEST")
-                            ? anonymous_authorizer()
+                            ? std::make_unique<Authorizer>()
                             : std::make_unique<AwsAuthorizer>(chain, surroundings.now);
   return settings;
 }
@@ -206,7 +194,7 @@ S3Settings gs_settings(const std::string& bucket, const Surroundings& surroundin
   settings.crc32c_header = "x-goog-hash: crc32c=";
   settings.variables = "GS";
   if (surroundings.is_on("GS_NO_SIGN_REQUEST")) {
-    settings.authorizer = anonymous_authorizer();
+    settings.authorizer = std::make_unique<Authorizer>();
   } else if (auto keys = google_hmac_keys(surroundings)) {
     settings.authorizer =
         std::make_unique<GoogleHmacAuthorizer>(std::move(*keys), surroundings.now);

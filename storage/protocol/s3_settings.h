@@ -23,7 +23,7 @@
 
 namespace ffkit {
 
-// What makes a request somebody's. Thread-safe.
+// What makes a request somebody's; this one nobody's, for public data. Thread-safe.
 class Authorizer {
  public:
   // What a request was authorized by; null for nothing.
@@ -32,16 +32,14 @@ class Authorizer {
   virtual ~Authorizer() = default;
   // Adds the headers that say who asks. Finds credentials, or renews those that end soon, and so
   // may wait; throws where there are none. `region` is for signatures.
-  virtual Used authorize(HttpRequest& request, const std::string& region) = 0;
+  virtual Used authorize(HttpRequest& /*request*/, const std::string& /*region*/) { return {}; }
   // The store has refused `used` as expired: the next request is authorized by others. False: there
   // are no others.
-  virtual bool refuse(const Used& used) = 0;
+  virtual bool refuse(const Used& /*used*/) { return false; }
   // "the environment", for messages; empty for nobody.
-  virtual std::string whose() const = 0;
+  virtual std::string whose() const { return {}; }
 };
 
-// Nobody: for public data.
-std::unique_ptr<Authorizer> anonymous_authorizer();
 // The chain of aws_credentials.h, which all stores of a process share.
 using AwsChain = std::shared_ptr<Renewed<AwsCredentials>>;
 using GoogleChain = std::shared_ptr<Renewed<BearerToken>>;

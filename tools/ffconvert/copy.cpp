@@ -37,9 +37,9 @@ void run_copy(const CopyArguments& arguments) {
   bar.wipe();
   if (arguments.quiet) return;
   const double seconds = std::max(summary.seconds, 1e-3);
-  say("{}: {} records in {} {}, {}\n", fmt::join(summary.splits, ", "),
-      with_commas(summary.num_records), with_commas(summary.num_shards),
-      summary.num_shards == 1 ? "shard" : "shards", in_megabytes(summary.file_bytes));
+  say("{}: {} records in {}, {}\n", fmt::join(summary.splits, ", "),
+      with_commas(summary.num_records), counted(summary.num_shards, "shard"),
+      in_megabytes(summary.file_bytes));
   if (summary.num_equal_shards > 0) {
     say("{} of the shards {} in DST already\n", with_commas(summary.num_equal_shards),
         summary.num_equal_shards == 1 ? "was" : "were");
@@ -61,16 +61,10 @@ void add_copy_command(CLI::App& app, Action& chosen) {
       "s3://bucket/imagenet\n  ffconvert copy hf://datasets/owner/name/imagenet /fast/imagenet "
       "--split val");
   const auto arguments = std::make_shared<CopyArguments>();
-  command
-      .add_option("SRC", arguments->source,
-                  "Folder or address of a data set, or of one of its splits")
-      ->required()
-      ->option_text(" ");
-  command
-      .add_option("DST", arguments->destination,
-                  "Destination, a folder or an address with s3://, gs:// or az://")
-      ->required()
-      ->option_text(" ");
+  add_place(command, "SRC", arguments->source,
+            "Folder or address of a data set, or of one of its splits");
+  add_place(command, "DST", arguments->destination,
+            "Destination, a folder or an address with s3://, gs:// or az://");
   add_options_file(command);
   command
       .add_option("--split", arguments->options.splits,

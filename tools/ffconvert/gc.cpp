@@ -79,9 +79,9 @@ void run_gc(const GcArguments& arguments) {
   fmt::print("{} removed, {}\n", with_commas(removed.num_removed), in_megabytes(removed.num_bytes));
   if (num_unfinished > 0 && !arguments.unfinished) {
     fmt::print(
-        "{} {} of an unfinished data set kept; give --unfinished to remove them, and the "
+        "{} of an unfinished data set kept; give --unfinished to remove them, and the "
         "conversion starts again\n",
-        with_commas(num_unfinished), num_unfinished == 1 ? "leftover" : "leftovers");
+        counted(num_unfinished, "leftover"));
   }
 }
 
@@ -96,11 +96,8 @@ void add_gc_command(CLI::App& app, Action& chosen) {
       "programs, are kept.\nExamples:\n  ffconvert gc s3://bucket/imagenet\n  ffconvert gc "
       "s3://bucket/imagenet --remove");
   const auto arguments = std::make_shared<GcArguments>();
-  command
-      .add_option("DATA", arguments->place,
-                  "Folder or address of a data set, or of one of its splits")
-      ->required()
-      ->option_text(" ");
+  add_place(command, "DATA", arguments->place,
+            "Folder or address of a data set, or of one of its splits");
   CLI::Option* const remove = command.add_flag("--remove", arguments->remove, "Removes leftovers");
   command
       .add_flag("--unfinished", arguments->unfinished,

@@ -57,7 +57,7 @@ void add_command(CLI::App& app, Action& chosen, const std::string& name,
                   "changed.\nExample: ffconvert {} /fast/all /fast/monday /fast/tuesday",
                   name));
   const auto arguments = std::make_shared<MergeArguments>();
-  command.add_option("DST", arguments->destination, destination)->required()->option_text(" ");
+  add_place(command, "DST", arguments->destination, destination);
   CLI::Option* const sources =
       command.add_option("SRC", arguments->sources, sources_help)->option_text("...");
   add_options_file(command);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <vector>
 
@@ -84,7 +83,7 @@ void print_summary(const ConvertSummary& summary, const std::string& destination
         static_cast<double>(summary.file_bytes()) / 1e6 / summary.seconds);
   }
   if (const int64_t requests = summary.num_store_requests; requests > 0) {
-    say("{} {} to stores, {} read\n", with_commas(requests), requests == 1 ? "request" : "requests",
+    say("{} to stores, {} read\n", counted(requests, "request"),
         in_megabytes(summary.num_store_bytes));
   }
   if (summary.num_skipped() > 0) {
@@ -128,17 +127,16 @@ std::string duration(double seconds) {
 
 }  // namespace
 
+void add_place(CLI::App& command, const char* name, std::string& place, const std::string& help) {
+  command.add_option(name, place, help)->required()->option_text(" ");
+}
+
 void add_folders(CLI::App& command, std::string* source, const std::string& source_help,
                  ConvertArguments& arguments) {
-  if (source != nullptr) {
-    command.add_option("SRC", *source, source_help)->required()->option_text(" ");
-  }
-  command
-      .add_option("DST", arguments.destination,
-                  "Data set folder to make, or an address (s3://bucket/set, gs://...).\nThe folder "
-                  "must be new or empty")
-      ->required()
-      ->option_text(" ");
+  if (source != nullptr) add_place(command, "SRC", *source, source_help);
+  add_place(command, "DST", arguments.destination,
+            "Data set folder to make, or an address (s3://bucket/set, gs://...).\nThe folder must "
+            "be new or empty");
 }
 
 void add_options(CLI::App& command, OptionTable& table, ConvertArguments& arguments,
@@ -220,9 +218,7 @@ void print_estimate(const ConvertEstimate& estimate, const char* records, const 
   }
   fmt::print("about {:.1f} MB; reading and encoding take about {}\n",
              static_cast<double>(num_bytes) / 1e6, duration(estimate.seconds));
-  if (std::fflush(stdout) != 0) {
-    throw Error(ErrorCode::io, "cannot write to standard output", {.errno_value = errno});
-  }
+  require_written_stdout();
 }
 
 void remember_command(int argc, char** argv) {

@@ -29,6 +29,8 @@ struct ConvertArguments {
   bool dry_run = false;
 };
 
+// Adds an argument that must be given, such as DST.
+void add_place(CLI::App& command, const char* name, std::string& place, const std::string& help);
 // Adds SRC, if `source` is not null, and DST.
 void add_folders(CLI::App& command, std::string* source, const std::string& source_help,
                  ConvertArguments& arguments);

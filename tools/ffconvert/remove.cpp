@@ -47,9 +47,7 @@ void add_remove_command(CLI::App& app, Action& chosen) {
       "Record numbers and the\nfingerprint change, so older lists of record numbers no longer "
       "fit.\nExample: ffconvert remove /fast/faces --ids withdrawn.txt");
   const auto arguments = std::make_shared<RemoveArguments>();
-  command.add_option("DATA", arguments->data, "Data set folder to change")
-      ->required()
-      ->option_text(" ");
+  add_place(command, "DATA", arguments->data, "Data set folder to change");
   add_options_file(command);
   WhenParsed none;
   for (Option& option : arguments->table.options()) add_table_option(command, option, none, false);

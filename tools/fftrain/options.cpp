@@ -127,16 +127,13 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
           ->excludes(evaluate);
   CLI::Option* results =
       app.add_option("--results", command.results,
-                     "File for the results of --evaluate or --predict, if the task has results")
-          ->type_name("FILE")
-          ->configurable(false);
+                     "File for the results of --evaluate or --predict, if the task has results");
   predict->needs(results)->needs(app.get_option("--data"));
-  app.add_option("--confusion", command.confusion,
-                 "File (.json or .csv) for the confusion matrix of --evaluate. fftrain also prints "
-                 "the accuracy of each class")
-      ->type_name("FILE")
-      ->configurable(false)
-      ->needs(evaluate);
+  CLI::Option* confusion =
+      app.add_option("--confusion", command.confusion,
+                     "File (.json or .csv) for the confusion matrix of --evaluate. fftrain also "
+                     "prints the accuracy of each class")
+          ->needs(evaluate);
   CLI::Option* export_from =
       app.add_option("--export", command.export_from,
                      "Only writes the weights of this checkpoint to --output, for Python")
@@ -149,9 +146,9 @@ void add_other_actions(CLI::App& app, TrainCommand& command) {
   CLI::Option* output =
       app.add_option("-o,--output", command.output,
                      "File that --export writes, with the ending .pth or .safetensors")
-          ->type_name("FILE")
-          ->configurable(false)
           ->needs(export_from);
+  for (CLI::Option* option : {results, confusion, output})
+    option->type_name("FILE")->configurable(false);
   export_from->needs(output);
   CLI::Option* names = app.add_option("--names", command.names,
                                       "Library that determines the names of the tensors in the "

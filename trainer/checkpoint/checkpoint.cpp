@@ -103,22 +103,12 @@ CheckpointInfo from_metadata(const fs::path& path, const std::map<std::string, s
                            "the checkpoint has no part '" + part +
                                "'; the checkpoint is damaged or was changed by hand");
   } catch (const Json::exception&) {
-    throw checkpoint_error(
-        path, ErrorCode::corrupt,
-        "part '" + part +
-            "' of the checkpoint is incomplete; the checkpoint is damaged or was changed by hand");
+    throw checkpoint_error(path, ErrorCode::corrupt,
+                           "part '{}' of the checkpoint is incomplete; the checkpoint is damaged "
+                           "or was changed by hand",
+                           part);
   }
   return info;
-}
-
-const at::Tensor& find_matching(const fs::path& path,
-                                const std::unordered_map<std::string, at::Tensor>& stored,
-                                const NamedTensor& wanted) {
-  const auto it = stored.find(wanted.name);
-  if (it == stored.end()) refuse_without_tensor(path, wanted.name);
-  require_same_tensor(path, wanted.name, {it->second.scalar_type(), it->second.sizes()},
-                      {wanted.tensor.scalar_type(), wanted.tensor.sizes()});
-  return it->second;
 }
 
 }  // namespace
@@ -199,7 +189,13 @@ CheckpointInfo load_checkpoint(const fs::path& path, const std::vector<NamedTens
   std::unordered_map<std::string, at::Tensor> stored;
   for (NamedTensor& t : contents.tensors) stored.emplace(t.name, std::move(t.tensor));
   std::vector<at::Tensor> sources;
-  for (const NamedTensor& target : state) sources.push_back(find_matching(path, stored, target));
+  for (const auto& [name, target] : state) {
+    const auto it = stored.find(name);
+    if (it == stored.end()) refuse_without_tensor(path, name);
+    require_same_tensor(path, name, {it->second.scalar_type(), it->second.sizes()},
+                        {target.scalar_type(), target.sizes()});
+    sources.push_back(it->second);
+  }
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < state.size(); ++i) at::Tensor(state[i].tensor).copy_(sources[i]);
   return info;

@@ -190,13 +190,7 @@ StorePtr open_file_store(const ProcessPlace& place, const fs::path& file, Waited
 }
 
 std::string text_at(c10d::Store& store, const std::string& key) {
-  if (!store.check({key})) return {};
-  const std::vector<uint8_t> bytes = store.get(key);
-  return {bytes.begin(), bytes.end()};
-}
-
-void set_text(c10d::Store& store, const std::string& key, const std::string& text) {
-  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
+  return store.check({key}) ? store.get_to_str(key) : std::string();
 }
 
 // Returns the name under which these processes and no others meet: rank 0 makes it up and gives it
@@ -216,7 +210,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
   };
   if (place.rank > 0) {
     const std::string rank = fmt::format("{}", place.rank);
-    set_text(store, key("come", rank), own);
+    store.set(key("come", rank), own);
     for (std::string name;; pause()) {
       waited_for.set(name.empty() ? fmt::format("rank 0 at {}", place.meeting_point)
                                   : fmt::format("the others at {}", place.meeting_point),
@@ -225,7 +219,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
       if (!welcome.starts_with(own)) continue;
       if (const std::string given = welcome.substr(own.size()); given != name) {
         name = given;
-        set_text(store, key(name.c_str(), rank), "here");
+        store.set(key(name.c_str(), rank), std::string("here"));
       }
       if (store.check({key(name.c_str(), "all")})) return name;
     }
@@ -241,7 +235,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
       const std::string come = text_at(store, key("come", rank));
       if (come == last) continue;
       last = come;
-      set_text(store, key("welcome", rank), come + own);
+      store.set(key("welcome", rank), come + own);
     }
     if (missing.empty()) break;
     constexpr size_t kMaxNamed = 8;
@@ -252,7 +246,7 @@ std::string come_together(const ProcessPlace& place, c10d::Store& store, const D
         missing.size() > num_named ? fmt::format(" and {} more", missing.size() - num_named) : "",
         place.meeting_point));
   }
-  set_text(store, key(own.c_str(), "all"), "here");
+  store.set(key(own.c_str(), "all"), std::string("here"));
   return own;
 }
 

@@ -73,10 +73,6 @@ int number(const Match& m, size_t group, int base = 0) {
   return std::stoi(m[group]) - base;
 }
 
-bool is_resnet(const std::string& model) {
-  return model.find("resne") != std::string::npos;  // resnet, wide_resnet, resnext
-}
-
 Rules resnet_of_transformers() {
   return {rule("^conv1\\.", "resnet.embedder.embedder.convolution."),
           rule("^bn1\\.", "resnet.embedder.embedder.normalization."),
@@ -240,7 +236,7 @@ Rules mobilenet_v2_of_timm() {
 
 Rules rules_of(const std::string& library, const std::string& model) {
   if (library == "timm") {
-    if (is_resnet(model)) return {};
+    if (model.find("resne") != std::string::npos) return {};  // resnet, wide_resnet, resnext
     if (model == "vit_b_16") return vit_of_timm();
     if (model == "convnext_tiny") return convnext_rules(kTimmConvNext);
     if (model == "efficientnet_b0") return efficientnet_of_timm();

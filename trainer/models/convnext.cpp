@@ -4,11 +4,11 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <torch/nn/init.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
 #include <array>
+#include <numeric>
 
 #include "models/blocks/layers.h"
 
@@ -76,8 +76,7 @@ class ConvNext : public ClassifierNet {
     stem->add(nn::Conv2d(nn::Conv2dOptions(3, channels, 4).stride(4)));
     stem->add(std::make_shared<LayerNorm2d>(channels));
     features_->add(stem);
-    int64_t num_blocks = 0;
-    for (const int64_t depth : config.depths) num_blocks += depth;
+    const auto num_blocks = std::accumulate(config.depths.begin(), config.depths.end(), int64_t{0});
     int64_t block = 0;
     for (size_t i = 0; i < config.depths.size(); ++i) {
       if (i > 0) {
@@ -99,24 +98,17 @@ class ConvNext : public ClassifierNet {
       return drop(x.flatten(1), dropout, is_training());
     });
     classifier_->add(nn::Linear(channels, shape.num_classes));
-    register_chains();
+    add("features", features_);
+    add([](const at::Tensor& x) { return x.mean({2, 3}, /*keepdim=*/true); });
+    add("classifier", classifier_);
     // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws
     // what normal_ draws.
     for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
-      if (auto* conv = module->as<nn::Conv2dImpl>()) draw(conv->weight, conv->bias);
-      if (auto* linear = module->as<nn::LinearImpl>()) draw(linear->weight, linear->bias);
+      if (auto* conv = module->as<nn::Conv2dImpl>())
+        initialise_normal(conv->weight, conv->bias, 0.02);
+      if (auto* linear = module->as<nn::LinearImpl>())
+        initialise_normal(linear->weight, linear->bias, 0.02);
     }
-  }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    const at::Tensor x = features_->forward(images);
-    return classifier_->forward(x.mean({2, 3}, /*keepdim=*/true));
-  }
-
- private:
-  static void draw(at::Tensor& weight, at::Tensor& bias) {
-    nn::init::normal_(weight, 0, 0.02);
-    nn::init::zeros_(bias);
   }
 };
 

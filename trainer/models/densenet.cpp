@@ -45,44 +45,35 @@ struct DenseLayer : Chain {
 
 class DenseNet : public Net {
  public:
-  DenseNet(const DenseNetConfig& config, const ModelShape& shape) : dropout_(shape.dropout) {
+  DenseNet(const DenseNetConfig& config, const ModelShape& shape) {
     min_size_ = 29;
     int64_t channels = 2 * config.growth;
-    features_->add("conv0", conv_without_bias(3, channels, 7, 2).ptr());
-    features_->add("norm0", BatchNorm(channels).ptr());
-    features_->add(relu);
-    features_->add([](const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 1); });
+    auto features = std::make_shared<Chain>();
+    features->add("conv0", conv_without_bias(3, channels, 7, 2).ptr());
+    features->add("norm0", BatchNorm(channels).ptr());
+    features->add(relu);
+    features->add([](const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 1); });
     for (size_t i = 0; i < config.depths.size(); ++i) {
       auto block = std::make_shared<Chain>();
       for (int64_t j = 1; j <= config.depths[i]; ++j, channels += config.growth) {
         block->add(fmt::format("denselayer{}", j),
                    std::make_shared<DenseLayer>(channels, config.growth));
       }
-      features_->add(fmt::format("denseblock{}", i + 1), block);
+      features->add(fmt::format("denseblock{}", i + 1), block);
       if (i + 1 == config.depths.size()) break;
       auto transition = std::make_shared<Chain>();
       add_norm_relu_conv(*transition, "", channels, channels / 2, 1);
       transition->add([](const at::Tensor& x) { return at::avg_pool2d(x, 2, 2); });
-      features_->add(fmt::format("transition{}", i + 1), transition);
+      features->add(fmt::format("transition{}", i + 1), transition);
       channels /= 2;
     }
-    features_->add("norm5", BatchNorm(channels).ptr());
-    features_->add(relu);
-    register_module("features", features_);
-    classifier_ = register_module("classifier", nn::Linear(channels, shape.num_classes));
+    features->add("norm5", BatchNorm(channels).ptr());
+    features->add(relu);
+    add("features", features);
+    const nn::Linear classifier = add_head("classifier", channels, shape);
     for_convolutions(*this, [](nn::Conv2dImpl& conv) { nn::init::kaiming_normal_(conv.weight); });
-    nn::init::zeros_(classifier_->bias);
+    nn::init::zeros_(classifier->bias);
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    const at::Tensor x = global_average(features_->forward(images));
-    return classifier_(drop(x, dropout_, is_training()));
-  }
-
- private:
-  double dropout_;
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  nn::Linear classifier_{nullptr};
 };
 
 // Published files have names of an early torchvision: denselayer1.norm.1 is denselayer1.norm1

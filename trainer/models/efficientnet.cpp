@@ -70,7 +70,8 @@ at::Tensor silu(const at::Tensor& x) {
 class EfficientNet : public ClassifierNet {
  public:
   EfficientNet(const EfficientNetConfig& config, const ModelShape& shape) : config_(config) {
-    add(*features_, {.in = 3, .out = scaled(config.stages[0].in), .stride = 2, .activation = silu});
+    add_conv_norm(*features_,
+                  {.in = 3, .out = scaled(config.stages[0].in), .stride = 2, .activation = silu});
     int64_t num_blocks = 0;
     for (const EfficientNetStage& s : config.stages) num_blocks += depth_of(s);
     int64_t block = 0;
@@ -84,11 +85,11 @@ class EfficientNet : public ClassifierNet {
     }
     const int64_t last = scaled(config.stages.back().out);
     const int64_t channels = config.last_channels > 0 ? config.last_channels : 4 * last;
-    add(*features_, {.in = last, .out = channels, .kernel = 1, .activation = silu});
+    add_conv_norm(*features_, {.in = last, .out = channels, .kernel = 1, .activation = silu});
     classifier_->add(nn::Dropout(shape.dropout < 0 ? config.dropout : shape.dropout));
     const nn::Linear head(channels, shape.num_classes);
     classifier_->add(head);
-    register_chains();
+    add_chains();
     initialise_convolutions(*this);
     const double range = 1 / std::sqrt(shape.num_classes);
     nn::init::uniform_(head->weight, -range, range);
@@ -100,7 +101,7 @@ class EfficientNet : public ClassifierNet {
   int64_t depth_of(const EfficientNetStage& s) const {
     return static_cast<int64_t>(std::ceil(s.depth * config_.depth));
   }
-  void add(Chain& chain, ConvNormOptions options) const {
+  void add_conv_norm(Chain& chain, ConvNormOptions options) const {
     options.bn_eps = config_.bn_eps;
     options.bn_momentum = config_.bn_momentum;
     chain.add(conv_norm(options));
@@ -113,24 +114,24 @@ class EfficientNet : public ClassifierNet {
     const bool expands = s.expansion != 1;
     auto block = std::make_shared<Chain>();
     if (s.is_fused) {
-      add(*block, {.in = in,
-                   .out = expands ? width : out,
-                   .kernel = s.kernel,
-                   .stride = stride,
-                   .activation = silu});
+      add_conv_norm(*block, {.in = in,
+                             .out = expands ? width : out,
+                             .kernel = s.kernel,
+                             .stride = stride,
+                             .activation = silu});
     } else {
-      if (expands) add(*block, {.in = in, .out = width, .kernel = 1, .activation = silu});
-      add(*block, {.in = width,
-                   .out = width,
-                   .kernel = s.kernel,
-                   .stride = stride,
-                   .groups = width,
-                   .activation = silu});
+      if (expands) add_conv_norm(*block, {.in = in, .out = width, .kernel = 1, .activation = silu});
+      add_conv_norm(*block, {.in = width,
+                             .out = width,
+                             .kernel = s.kernel,
+                             .stride = stride,
+                             .groups = width,
+                             .activation = silu});
       block->add(
           std::make_shared<SqueezeExcitation>(width, std::max(int64_t{1}, in / 4), silu,
                                               [](const at::Tensor& x) { return at::sigmoid(x); }));
     }
-    if (expands || !s.is_fused) add(*block, {.in = width, .out = out, .kernel = 1});
+    if (expands || !s.is_fused) add_conv_norm(*block, {.in = width, .out = out, .kernel = 1});
     return std::make_shared<Residual>("block", block, stride == 1 && in == out, drop_probability);
   }
 

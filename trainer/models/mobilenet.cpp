@@ -67,10 +67,9 @@ class MobileNetV2 : public ClassifierNet {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
     const nn::Linear head(kLastChannels, shape.num_classes);
     classifier_->add(head);
-    register_chains();
+    add_chains();
     initialise_convolutions(*this);
-    nn::init::normal_(head->weight, 0, 0.01);
-    nn::init::zeros_(head->bias);
+    initialise_normal(head->weight, head->bias, 0.01);
   }
 };
 
@@ -81,7 +80,7 @@ struct MnasNetConfig {
 constexpr MnasNetConfig kMnasNets[] = {
     {"mnasnet0_5", 0.5}, {"mnasnet0_75", 0.75}, {"mnasnet1_0", 1.0}, {"mnasnet1_3", 1.3}};
 
-class MnasNet : public Net {
+class MnasNet : public ClassifierNet {
  public:
   MnasNet(const MnasNetConfig& config, const ModelShape& shape) {
     const double width = config.width;
@@ -94,9 +93,9 @@ class MnasNet : public Net {
     constexpr int64_t kLastChannels = 1280;
     const int64_t stem = round_to_eights(32 * width);
     int64_t channels = round_to_eights(16 * width);
-    add(*layers_, 3, stem, 3, 2, 1, true);
-    add(*layers_, stem, stem, 3, 1, stem, true);
-    add(*layers_, stem, channels, 1, 1, 1, false);
+    add_conv(*features_, 3, stem, 3, 2, 1, true);
+    add_conv(*features_, stem, stem, 3, 1, stem, true);
+    add_conv(*features_, stem, channels, 1, 1, 1, false);
     for (const StageSizes& s : kStages) {
       auto stage = std::make_shared<Chain>();
       const int64_t out = round_to_eights(s.channels * width);
@@ -104,38 +103,30 @@ class MnasNet : public Net {
         const int64_t stride = i == 0 ? s.stride : 1;
         const int64_t expanded = channels * s.expansion;
         auto block = std::make_shared<Chain>();
-        add(*block, channels, expanded, 1, 1, 1, true);
-        add(*block, expanded, expanded, s.kernel, stride, expanded, true);
-        add(*block, expanded, out, 1, 1, 1, false);
+        add_conv(*block, channels, expanded, 1, 1, 1, true);
+        add_conv(*block, expanded, expanded, s.kernel, stride, expanded, true);
+        add_conv(*block, expanded, out, 1, 1, 1, false);
         stage->add(std::make_shared<Residual>("layers", block, stride == 1 && channels == out));
       }
-      layers_->add(stage);
+      features_->add(stage);
     }
-    add(*layers_, channels, kLastChannels, 1, 1, 1, true);
+    add_conv(*features_, channels, kLastChannels, 1, 1, 1, true);
     const nn::Linear head(kLastChannels, shape.num_classes);
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
     classifier_->add(head);
-    register_module("layers", layers_);
-    register_module("classifier", classifier_);
+    add_chains("layers");
     initialise_convolutions(*this);
     nn::init::kaiming_uniform_(head->weight, 0, torch::kFanOut, torch::kSigmoid);
     nn::init::zeros_(head->bias);
   }
 
-  at::Tensor forward(const at::Tensor& images) override {
-    return classifier_->forward(global_average(layers_->forward(images)));
-  }
-
  private:
-  static void add(Chain& chain, int64_t in, int64_t out, int64_t kernel, int64_t stride,
-                  int64_t groups, bool has_relu) {
+  static void add_conv(Chain& chain, int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                       int64_t groups, bool has_relu) {
     chain.add(conv_without_bias(in, out, kernel, stride, groups));
     chain.add(BatchNorm(nn::BatchNormOptions(out).momentum(1 - 0.9997)));
     if (has_relu) chain.add(relu);
   }
-
-  std::shared_ptr<Chain> layers_ = std::make_shared<Chain>();
-  std::shared_ptr<Chain> classifier_ = std::make_shared<Chain>();
 };
 
 // A row of tables 1 and 2 of the paper.
@@ -229,12 +220,10 @@ class MobileNetV3 : public ClassifierNet {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.2 : shape.dropout));
     const nn::Linear head(config.hidden, shape.num_classes);
     classifier_->add(head);
-    register_chains();
+    add_chains();
     initialise_convolutions(*this);
-    for (const nn::Linear& linear : {first, head}) {
-      nn::init::normal_(linear->weight, 0, 0.01);
-      nn::init::zeros_(linear->bias);
-    }
+    for (const nn::Linear& linear : {first, head})
+      initialise_normal(linear->weight, linear->bias, 0.01);
   }
 };
 

@@ -70,36 +70,25 @@ struct RegNetBlock : nn::Module {
 
 class RegNet : public Net {
  public:
-  RegNet(const RegNetConfig& config, const ModelShape& shape) : dropout_(shape.dropout) {
+  RegNet(const RegNetConfig& config, const ModelShape& shape) {
     int64_t in = 32;
-    stem_ =
-        register_module("stem", conv_norm({.in = 3, .out = in, .stride = 2, .activation = relu}));
+    add("stem", conv_norm({.in = 3, .out = in, .stride = 2, .activation = relu}));
+    auto trunk = std::make_shared<Chain>();
     for (size_t i = 0; i < config.widths.size(); ++i) {
       auto stage = std::make_shared<Chain>();
       for (int64_t j = 0; j < config.depths[i]; ++j, in = config.widths[i]) {
         stage->add(fmt::format("block{}-{}", i + 1, j),
                    std::make_shared<RegNetBlock>(config, in, config.widths[i], j == 0 ? 2 : 1));
       }
-      trunk_->add(fmt::format("block{}", i + 1), stage);
+      trunk->add(fmt::format("block{}", i + 1), stage);
     }
-    register_module("trunk_output", trunk_);
-    fc_ = register_module("fc", nn::Linear(in, shape.num_classes));
+    add("trunk_output", trunk);
+    const nn::Linear fc = add_head("fc", in, shape);
     for_convolutions(*this, [](nn::Conv2dImpl& conv) {
       nn::init::kaiming_normal_(conv.weight, 0.0, torch::kFanOut, torch::kReLU);
     });
-    nn::init::normal_(fc_->weight, 0, 0.01);
-    nn::init::zeros_(fc_->bias);
+    initialise_normal(fc->weight, fc->bias, 0.01);
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    const at::Tensor x = global_average(trunk_->forward(stem_->forward(images)));
-    return fc_(drop(x, dropout_, is_training()));
-  }
-
- private:
-  double dropout_;
-  std::shared_ptr<Chain> stem_, trunk_ = std::make_shared<Chain>();
-  nn::Linear fc_{nullptr};
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 // "Aggregated Residual Transformations", 2016) and Wide ResNet (Zagoruyko and Komodakis, 2016) as
 // torchvision builds them: modules constructed and initialised in the same order with the same
 // random draws.
-#include <torch/nn/modules/linear.h>
-
 #include <array>
 
 #include "models/blocks/layers.h"
@@ -19,20 +17,14 @@ struct NamedConfig {
 
 class ResNet : public Net {
  public:
-  ResNet(const NamedConfig& config, const ModelShape& shape)
-      : body_(*this, config.body), dropout_(shape.dropout) {
-    fc_ = register_module("fc", torch::nn::Linear(body_.channels(3), shape.num_classes));
+  ResNet(const NamedConfig& config, const ModelShape& shape) : body_(*this, config.body) {
+    add([this](const at::Tensor& x) { return body_.forward(x).back(); });
+    add_head("fc", body_.channels(3), shape);
     initialise_convolutions(*this);
-  }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    return fc_(drop(global_average(body_.forward(images).back()), dropout_, is_training()));
   }
 
  private:
   ResNetBody body_;
-  double dropout_;
-  torch::nn::Linear fc_{nullptr};
 };
 
 constexpr std::array kConfigs = {

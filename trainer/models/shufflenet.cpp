@@ -2,7 +2,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/max_pool2d.h>
 #include <fmt/format.h>
-#include <torch/nn/modules/linear.h>
 
 #include <array>
 
@@ -61,35 +60,20 @@ struct ShuffleNetBlock : nn::Module {
 
 class ShuffleNet : public Net {
  public:
-  ShuffleNet(const ShuffleNetConfig& config, const ModelShape& shape) : dropout_(shape.dropout) {
+  ShuffleNet(const ShuffleNetConfig& config, const ModelShape& shape) {
     int64_t in = 24;
-    const auto add = [&](const char* name, const std::shared_ptr<Chain>& chain) {
-      register_module(name, chain);
-      steps_.emplace_back([chain](const at::Tensor& x) { return chain->forward(x); });
-    };
     add("conv1", conv_norm({.in = 3, .out = in, .stride = 2, .activation = relu}));
-    steps_.emplace_back([](const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 1); });
+    add([](const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 1); });
     for (size_t i = 0; i < kShuffleNetDepths.size(); ++i) {
       const int64_t out = config.channels << i;
       auto stage = std::make_shared<Chain>();
       for (int64_t j = 0; j < kShuffleNetDepths[i]; ++j, in = out)
         stage->add(std::make_shared<ShuffleNetBlock>(in, out, j == 0 ? 2 : 1));
-      add(fmt::format("stage{}", i + 2).c_str(), stage);
+      add(fmt::format("stage{}", i + 2), stage);
     }
     add("conv5", conv_norm({.in = in, .out = config.last, .kernel = 1, .activation = relu}));
-    fc_ = register_module("fc", nn::Linear(config.last, shape.num_classes));
+    add_head("fc", config.last, shape);
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    at::Tensor x = images;
-    for (const Function& step : steps_) x = step(x);
-    return fc_(drop(global_average(x), dropout_, is_training()));
-  }
-
- private:
-  double dropout_;
-  std::vector<Function> steps_;
-  nn::Linear fc_{nullptr};
 };
 
 }  // namespace

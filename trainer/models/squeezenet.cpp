@@ -62,7 +62,9 @@ class SqueezeNet : public ClassifierNet {
     classifier_->add(nn::Dropout(shape.dropout < 0 ? 0.5 : shape.dropout));
     classifier_->add(head);
     classifier_->add(relu);
-    register_chains();
+    add("features", features_);
+    add("classifier", classifier_);
+    add(global_average);
     for_convolutions(*this, [&](nn::Conv2dImpl& conv) {
       if (&conv == head.get()) {
         nn::init::normal_(conv.weight, 0, 0.01);
@@ -71,10 +73,6 @@ class SqueezeNet : public ClassifierNet {
       }
       nn::init::zeros_(conv.bias);
     });
-  }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    return global_average(classifier_->forward(features_->forward(images)));
   }
 };
 

@@ -11,12 +11,12 @@
 #include <ATen/ops/roll.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/nn/init.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "models/blocks/layers.h"
 
@@ -213,19 +213,19 @@ struct PatchMerging : nn::Module {
 
 class SwinTransformer : public Net {
  public:
-  SwinTransformer(const SwinConfig& config, const ModelShape& shape) : dropout_(shape.dropout) {
+  SwinTransformer(const SwinConfig& config, const ModelShape& shape) {
     int64_t channels = config.channels, heads = config.num_heads;
+    auto features = std::make_shared<Chain>();
     auto stem = std::make_shared<Chain>();
     stem->add(nn::Conv2d(nn::Conv2dOptions(3, channels, 4).stride(4)));
     stem->add([](const at::Tensor& x) { return x.permute({0, 2, 3, 1}); });
     stem->add(swin_norm(channels));
-    features_->add(stem);
-    int64_t num_blocks = 0;
-    for (const int64_t depth : config.depths) num_blocks += depth;
+    features->add(stem);
+    const auto num_blocks = std::accumulate(config.depths.begin(), config.depths.end(), int64_t{0});
     int64_t block = 0;
     for (size_t i = 0; i < config.depths.size(); ++i) {
       if (i > 0) {
-        features_->add(std::make_shared<PatchMerging>(channels, !config.is_v2));
+        features->add(std::make_shared<PatchMerging>(channels, !config.is_v2));
         channels *= 2;
         heads *= 2;
       }
@@ -235,31 +235,19 @@ class SwinTransformer : public Net {
                                                j % 2 == 0 ? 0 : config.window / 2,
                                                config.stochastic_depth * block / (num_blocks - 1)));
       }
-      features_->add(stage);
+      features->add(stage);
     }
-    register_module("features", features_);
-    norm_ = register_module("norm", swin_norm(channels));
-    head_ = register_module("head", nn::Linear(channels, shape.num_classes));
+    add("features", features);
+    add("norm", swin_norm(channels).ptr());
+    add([](const at::Tensor& x) { return x.permute({0, 3, 1, 2}); });
+    add_head("head", channels, shape);
     // torchvision's trunc_normal_ cuts at +-2, which is 100 standard deviations: torch 2.15 draws
     // what normal_ draws.
     for (const std::shared_ptr<nn::Module>& module : modules(/*include_self=*/false)) {
-      auto* linear = module->as<nn::LinearImpl>();
-      if (linear == nullptr) continue;
-      nn::init::normal_(linear->weight, 0, 0.02);
-      if (linear->bias.defined()) nn::init::zeros_(linear->bias);
+      if (auto* linear = module->as<nn::LinearImpl>())
+        initialise_normal(linear->weight, linear->bias, 0.02);
     }
   }
-
-  at::Tensor forward(const at::Tensor& images) override {
-    const at::Tensor x = norm_(features_->forward(images)).permute({0, 3, 1, 2});
-    return head_(drop(global_average(x), dropout_, is_training()));
-  }
-
- private:
-  double dropout_;
-  std::shared_ptr<Chain> features_ = std::make_shared<Chain>();
-  nn::LayerNorm norm_{nullptr};
-  nn::Linear head_{nullptr};
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 // VGG (Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
 // Recognition", 2014) as torchvision builds them, with its initial draws.
 #include <ATen/ops/max_pool2d.h>
-#include <torch/nn/init.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 
@@ -41,7 +40,7 @@ class AlexNet : public ClassifierNet {
     classifier_->add(nn::Linear(kHidden, kHidden));
     classifier_->add(relu);
     classifier_->add(nn::Linear(kHidden, shape.num_classes));
-    register_chains();
+    add_chains();
   }
 };
 
@@ -81,12 +80,9 @@ class Vgg : public ClassifierNet {
       }
       classifier_->add(linear);
     }
-    register_chains();
+    add_chains();
     initialise_convolutions(*this);
-    for (const nn::Linear& linear : linears) {
-      nn::init::normal_(linear->weight, 0, 0.01);
-      nn::init::zeros_(linear->bias);
-    }
+    for (const nn::Linear& linear : linears) initialise_normal(linear->weight, linear->bias, 0.01);
   }
 };
 

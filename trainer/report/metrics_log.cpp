@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -196,12 +197,9 @@ void MetricsLog::add(const TrainMetrics& m) {
 
 void MetricsLog::add(const ValidationMetrics& m) {
   append(metrics_line(m, units_));
-  std::vector<std::string> tags;
-  for (const auto& metric : m.result.metrics) tags.push_back("validation/" + metric.first);
   std::vector<Scalar> scalars;
-  for (size_t i = 0; i < tags.size(); ++i) {
-    scalars.push_back({tags[i], m.result.metrics[i].second});
-  }
+  for (const auto& [name, value] : m.result.metrics)
+    scalars.push_back({"validation/" + name, value});
   tensorboard_.write(m.step, scalars);
 }
 

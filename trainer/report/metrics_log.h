@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <ffkit/trainer/eval_result.h>
@@ -43,8 +42,8 @@ namespace ffkit {
 // thread-safe.
 
 struct Scalar {
-  std::string_view tag;  // "train/loss"
-  double value = 0;      // stored as f32
+  std::string tag;   // "train/loss"
+  double value = 0;  // stored as f32
 };
 
 class TensorboardWriter {

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,11 +114,7 @@ class _Datasource(_ray_data.Datasource):
         return [self._task(part) for part in parts_of(self._dataset, parallelism)]
 
     def _task(self, part: ReadPart) -> Any:
-        dataset, fields, batch_size = self._dataset, self._fields, self._batch_size
-
-        def read_part() -> Iterator[Any]:
-            yield from tables_of(dataset, fields, part.begin, part.end, batch_size, _tensors)
-
+        read_part = functools.partial(tables_of, self._dataset, self._fields, part.begin, part.end, self._batch_size, _tensors)
         metadata = _BlockMetadata(num_rows=part.end - part.begin, size_bytes=part.num_bytes, exec_stats=None, task_exec_stats=None, input_files=None)
         return _ray_data.ReadTask(read_part, metadata)
 

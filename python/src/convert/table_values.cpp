@@ -13,6 +13,7 @@
 #include <ffkit/base/option_names.h>
 
 #include "convert/sample_values.h"
+#include "values.h"
 
 namespace nb = nanobind;
 
@@ -37,9 +38,7 @@ template <typename T>
 T cast(const Option& option, nb::handle value) {
   T result{};
   if (nb::try_cast<T>(value, result)) return result;
-  throw nb::type_error(fmt::format("{} is {}, expected {}", option.key(),
-                                   nb::cast<std::string>(nb::repr(value)), type_of(option))
-                           .c_str());
+  throw type_error_of("{} is {}, expected {}", option.key(), repr_of(value), type_of(option));
 }
 
 std::vector<std::string> names_of(const Option& option, nb::handle value) {
@@ -116,9 +115,8 @@ void give(OptionTable& table, nb::dict given) {
     if (found == table.options().end()) {
       std::vector<std::string> names;
       for (const Option& option : table.options()) names.push_back(option.key());
-      throw nb::type_error(
-          fmt::format("there is no option '{}'; expected one of {}", name, fmt::join(names, ", "))
-              .c_str());
+      throw type_error_of("there is no option '{}'; expected one of {}", name,
+                          fmt::join(names, ", "));
     }
     const OptionValue as_option = value_of(*found, value);
     if (is_empty(as_option)) {

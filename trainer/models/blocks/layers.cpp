@@ -7,7 +7,6 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 #include <torch/nn/init.h>
-#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 
@@ -90,6 +89,11 @@ at::Tensor drop(const at::Tensor& x, double probability, bool is_training) {
 
 at::Tensor global_average(const at::Tensor& x) {
   return at::adaptive_avg_pool2d(x, {1, 1}).flatten(1);
+}
+
+void initialise_normal(const at::Tensor& weight, const at::Tensor& bias, double deviation) {
+  nn::init::normal_(weight, 0, deviation);
+  if (bias.defined()) nn::init::zeros_(bias);
 }
 
 void for_convolutions(nn::Module& net, const std::function<void(nn::Conv2dImpl&)>& draw) {

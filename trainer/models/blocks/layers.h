@@ -3,6 +3,7 @@
 
 #include <torch/nn/module.h>
 #include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
 
 #include <functional>
 #include <memory>
@@ -105,6 +106,9 @@ at::Tensor drop(const at::Tensor& x, double probability, bool is_training);
 // already start at weight 1 and bias 0.)
 void initialise_convolutions(torch::nn::Module& net);
 
+// Draws a weight by normal_ with this standard deviation; its bias, if any, becomes zero.
+void initialise_normal(const at::Tensor& weight, const at::Tensor& bias, double deviation);
+
 // Calls `draw` for each convolution of `net`, in the order in which `net` registered them.
 void for_convolutions(torch::nn::Module& net,
                       const std::function<void(torch::nn::Conv2dImpl&)>& draw);
@@ -117,27 +121,27 @@ int64_t round_to_eights(double channels);
 torch::nn::Conv2d conv_without_bias(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1,
                                     int64_t groups = 1);
 
-// Net: the torch::nn side of a model of pictures.
-class Net : public torch::nn::Module {
+// Net: the torch::nn side of a model of pictures. Its steps are added under torchvision's names.
+class Net : public Chain {
  public:
-  // As ImageModel::forward().
-  virtual at::Tensor forward(const at::Tensor& images) = 0;
+  // As ImageModel::forward(). Runs the steps.
+  virtual at::Tensor forward(const at::Tensor& images) { return Chain::forward(images); }
   // The side of the smallest pictures that it takes.
   int64_t min_size() const { return min_size_; }
 
  protected:
+  // Adds the end of most nets: the global average, dropout and a linear layer of this name.
+  torch::nn::Linear add_head(const char* name, int64_t channels, const ModelShape& shape);
+
   int64_t min_size_ = 1;
 };
 
-// A net of two chains, "features" and "classifier", with averages over equal parts of the map
-// between them.
+// A net of two chains, most often "features" and "classifier", with averages over equal parts of
+// the map between them.
 class ClassifierNet : public Net {
- public:
-  at::Tensor forward(const at::Tensor& images) override;
-
  protected:
   // Called when both chains are whole.
-  void register_chains();
+  void add_chains(const char* features_name = "features");
 
   int64_t pooled_side_ = 1;  // of the map of averages; 1: the global average
   std::shared_ptr<Chain> features_ = std::make_shared<Chain>();

@@ -73,15 +73,22 @@ at::Tensor ImageModel::forward(const at::Tensor& images) {
   return net_->forward(images);
 }
 
-at::Tensor ClassifierNet::forward(const at::Tensor& images) {
-  const at::Tensor map = features_->forward(images);
-  return classifier_->forward(
-      at::adaptive_avg_pool2d(map, {pooled_side_, pooled_side_}).flatten(1));
+torch::nn::Linear Net::add_head(const char* name, int64_t channels, const ModelShape& shape) {
+  add(global_average);
+  add([this, dropout = shape.dropout](const at::Tensor& x) {
+    return drop(x, dropout, is_training());
+  });
+  const torch::nn::Linear head(channels, shape.num_classes);
+  add(name, head.ptr());
+  return head;
 }
 
-void ClassifierNet::register_chains() {
-  register_module("features", features_);
-  register_module("classifier", classifier_);
+void ClassifierNet::add_chains(const char* features_name) {
+  add(features_name, features_);
+  add([side = pooled_side_](const at::Tensor& map) {
+    return at::adaptive_avg_pool2d(map, {side, side}).flatten(1);
+  });
+  add("classifier", classifier_);
 }
 
 std::unique_ptr<ImageModel> make_model_of(std::shared_ptr<Net> net) {

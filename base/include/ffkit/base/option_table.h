@@ -87,27 +87,38 @@ struct Option {
   std::string wrong = {};  // what it must be and is not: "at least 1"; empty: its value is right
 
   // Numbers that the value may have, both ends included.
-  Option& set_range(double min, double max);
+  Option& set_range(double min, double max) { return with(range, OptionRange{min, max}); }
   // `value` in the struct means "not given"; default_words describe what happens then.
-  Option& set_unset(double value, std::string words);
+  Option& set_unset(double value, std::string words) {
+    unset = value;
+    return set_default(std::move(words));
+  }
   // As set_range(), and 0.
-  Option& set_range_or_zero(double min, double max);
+  Option& set_range_or_zero(double min, double max) {
+    allows_zero = true;
+    return set_range(min, max);
+  }
   // Says what the value must be, and whether it is.
-  Option& require(bool holds, const std::string& condition);
-  Option& set_default(std::string words);
-  Option& set_type_name(std::string text);
-  Option& set_choices(std::vector<std::string> words);
+  Option& require(bool holds, const std::string& condition) {
+    if (!holds && wrong.empty()) wrong = condition;
+    return *this;
+  }
+  Option& set_default(std::string words) { return with(default_words, std::move(words)); }
+  Option& set_type_name(std::string text) { return with(type_name, std::move(text)); }
+  Option& set_choices(std::vector<std::string> words) { return with(choices, std::move(words)); }
   // Further words are parts of ffkit that a build may leave out, called `what` in base/left_out.h.
-  Option& set_left_out(std::string what);
-  Option& set_zero_word(std::string word);
-  Option& set_size();
-  Option& set_stored(bool on);
-  Option& set_local();
-  Option& set_of_training();
-  Option& set_of_data();
-  Option& set_yields_to(std::vector<std::string> names);
-  Option& set_names_model();
-  Option& set_argument();
+  Option& set_left_out(std::string what) { return with(left_out, std::move(what)); }
+  Option& set_zero_word(std::string word) { return with(zero_word, std::move(word)); }
+  Option& set_size() { return with(is_size, true); }
+  Option& set_stored(bool on) { return with(is_stored, on); }
+  Option& set_local() { return with(is_local, true); }
+  Option& set_of_training() { return with(is_of_training, true); }
+  Option& set_of_data() { return with(is_of_data, true); }
+  Option& set_yields_to(std::vector<std::string> names) {
+    return with(yields_to, std::move(names));
+  }
+  Option& set_names_model() { return with(names_model, true); }
+  Option& set_argument() { return with(is_argument, true); }
 
   // Sets the value from a caller. Throws Error(invalid_argument) if it is not one of the choices or
   // out of range, and Error(unsupported) for a choice that is left out of this build.
@@ -120,6 +131,13 @@ struct Option {
   std::string default_text() const;
   // "1M .. 1T", "0 .. 100", "train, all"; empty: whatever its type allows.
   std::string range_text() const;
+
+ private:
+  template <typename T, typename Value>
+  Option& with(T& member, Value&& value) {
+    member = std::forward<Value>(value);
+    return *this;
+  }
 };
 
 // One of several values of an option: its name in JSON, and its variable.

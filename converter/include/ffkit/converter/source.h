@@ -184,9 +184,11 @@ class Source {
   // classes().
   [[nodiscard]] virtual const std::vector<ClassId>& class_ids() const;
   // Facts for the manifests: "kind", "path", "archive", ... None by default.
-  [[nodiscard]] virtual std::map<std::string, std::string> facts(size_t split) const;
+  [[nodiscard]] virtual std::map<std::string, std::string> facts(size_t /*split*/) const {
+    return {};
+  }
   // Options of the source that change the bytes of samples, for the manifests. None by default.
-  [[nodiscard]] virtual std::map<std::string, std::string> options() const;
+  [[nodiscard]] virtual std::map<std::string, std::string> options() const { return {}; }
   // A manifest to use instead of classes, facts and options, with the order and its seed: that of a
   // data set whose records are read in order. If it lists shards, each new shard gets the record
   // count of the old one, and ConvertOptions::shard_bytes is ignored. The split must not be a
@@ -194,7 +196,7 @@ class Source {
   [[nodiscard]] virtual const Manifest* manifest(size_t /*split*/) const { return nullptr; }
   // Columns of whole numbers; the summary shows their sums over each split that has them. None by
   // default.
-  [[nodiscard]] virtual std::vector<std::string> totals() const;
+  [[nodiscard]] virtual std::vector<std::string> totals() const { return {}; }
   // Notes for the user, one sentence each ("2 files were left out"). They may name options:
   // with_option_names() (ffkit/base/option_names.h) replaces these.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const;
@@ -202,13 +204,13 @@ class Source {
   // default.
   [[nodiscard]] virtual bool checks_headers_only() const { return false; }
   // Listed folders; the destination must not be inside one of them. None by default.
-  [[nodiscard]] virtual std::vector<std::filesystem::path> roots() const;
+  [[nodiscard]] virtual std::vector<std::filesystem::path> roots() const { return {}; }
 
   // The identity of a sample, and further files that go into records. If they have changed, a
   // conversion does not continue, and parts of several machines are not merged. By default
   // describe() with sample_bytes(), and no file.
   [[nodiscard]] virtual SampleIdentity identity(size_t split, int64_t index) const;
-  [[nodiscard]] virtual std::vector<SourceInput> inputs(size_t split) const;
+  [[nodiscard]] virtual std::vector<SourceInput> inputs(size_t /*split*/) const { return {}; }
 
   // The field `id` of the sample's record, if the list contains it; it selects samples
   // (ConvertOptions::only). Default: nothing, the id is known only after read().
@@ -219,7 +221,9 @@ class Source {
 
   // Bytes that read() will bring into memory, or 0 if unknown; then batches of large samples are
   // not limited.
-  [[nodiscard]] virtual int64_t sample_bytes(size_t split, int64_t index) const;
+  [[nodiscard]] virtual int64_t sample_bytes(size_t /*split*/, int64_t /*index*/) const {
+    return 0;
+  }
   // The file that contains all samples of the split; empty if they are separate or made files.
   [[nodiscard]] virtual std::filesystem::path archive(size_t /*split*/) const { return {}; }
   // Position of the sample in archive(), from front to back.

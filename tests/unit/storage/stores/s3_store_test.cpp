@@ -21,7 +21,7 @@ std::shared_ptr<ObjectStore> store_with(std::shared_ptr<CannedClient> client) {
   settings.crc32c_header = "x-amz-checksum-crc32c: ";
   settings.has_part_checksums = true;
   settings.variables = "AWS";
-  settings.authorizer = anonymous_authorizer();
+  settings.authorizer = std::make_unique<Authorizer>();
   RequestPolicy policy;
   policy.max_attempts = 3;
   policy.first_backoff_s = 0.001;

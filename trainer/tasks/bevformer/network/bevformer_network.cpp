@@ -137,7 +137,7 @@ std::shared_ptr<Chain> branch(int64_t dims, int64_t out, bool has_norms) {
   for (int i = 0; i < 2; ++i) {
     chain->add(nn::Linear(dims, dims));
     if (has_norms) chain->add(nn::LayerNorm(nn::LayerNormOptions({dims})));
-    chain->add([](const at::Tensor& x) { return at::relu(x); });
+    chain->add(relu);
   }
   chain->add(nn::Linear(dims, out));
   return chain;
@@ -209,12 +209,11 @@ struct BevFormerNetwork::Transformer : nn::Module {
       nn::init::xavier_uniform_(layer->weight);
       nn::init::zeros_(layer->bias);
     }
-    const Function activate = [](const at::Tensor& x) { return at::relu(x); };
     can_bus_mlp = std::make_shared<Chain>();
     can_bus_mlp->add(first);
-    can_bus_mlp->add(activate);
+    can_bus_mlp->add(relu);
     can_bus_mlp->add(second);
-    can_bus_mlp->add(activate);
+    can_bus_mlp->add(relu);
     can_bus_mlp->add("norm", nn::LayerNorm(nn::LayerNormOptions({dims})).ptr());
     register_module("can_bus_mlp", can_bus_mlp);
   }

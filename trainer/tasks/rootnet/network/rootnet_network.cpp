@@ -25,8 +25,7 @@ constexpr double kInitialDeviation = 0.001;  // of all weights of the head
 
 nn::Conv2d one_number_a_pixel(int64_t channels) {
   nn::Conv2d conv(nn::Conv2dOptions(channels, 1, 1));
-  nn::init::normal_(conv->weight, 0, kInitialDeviation);
-  nn::init::zeros_(conv->bias);
+  initialise_normal(conv->weight, conv->bias, kInitialDeviation);
   return conv;
 }
 
