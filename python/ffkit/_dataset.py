@@ -325,7 +325,7 @@ def _reopen(source: Any, limits: _Limits, chosen: list[int] | None, fingerprint:
     elif isinstance(source, list):
         dataset = Dataset._from_files(source, limits)
     else:
-        dataset = Dataset._made(_ffkit.Dataset.open(*source, limits), source, limits)
+        dataset = Dataset._made(_ffkit.Dataset.open(source[0], source[1], limits), source, limits)
     is_same = chosen is None or max(chosen, default=-1) < len(dataset)
     if chosen is not None and is_same:
         dataset = dataset.subset(chosen)

@@ -122,15 +122,15 @@ def webdataset(
     exif: Exif = "ignore",
     **options: Unpack[ConvertOptions],
 ) -> Summary:
-    """WebDataset: a folder of tar files, or one tar file. Compressed files are decompressed once, into
-    temporary files beside dst."""
+    """WebDataset: a folder of tar files, or one tar file. Compressed files are decompressed once,
+    into temporary files beside dst."""
     return convert_kind("webdataset", locals())
 
 
 @documented("tfrecord")
 def tfrecord(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """TFRecord files of tf.train.Example, from TensorFlow Datasets or other programs. Compressed files
-    are decompressed once, into temporary files."""
+    """TFRecord files of tf.train.Example, from TensorFlow Datasets or other programs. Compressed
+    files are decompressed once, into temporary files."""
     return convert_kind("tfrecord", locals())
 
 
@@ -149,8 +149,8 @@ def mds(src: Path, dst: Path, *, check_hashes: bool = False, **options: Unpack[R
 
 @documented("litdata")
 def litdata(src: Path, dst: Path, **options: Unpack[RowOptions]) -> Summary:
-    """Chunks of LitData: a folder with index.json, or a folder of such folders. Compressed chunks are
-    decompressed once, into temporary files. pyarrow reads chunks that are Arrow tables."""
+    """Chunks of LitData: a folder with index.json, or a folder of such folders. Compressed chunks
+    are decompressed once, into temporary files. pyarrow reads chunks that are Arrow tables."""
     return convert_kind("litdata", locals())
 
 
@@ -336,8 +336,8 @@ def demo(
     root: Path | None = None,
     **options: Unpack[ConvertPictureOptions],
 ) -> Summary:
-    """Artificial data that a model can learn: pictures of classes. With kind="nuscenes", the data are
-    scenes of driving, and with kind="pose", they are figures of people."""
+    """Artificial data that a model can learn: pictures of classes. With kind="nuscenes", the data
+    are scenes of driving, and with kind="pose", they are figures of people."""
     return convert_kind("demo", locals())
 
 

@@ -1,6 +1,6 @@
 // MobileNetV2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018), MNASNet (Tan et
-// al., "Platform-Aware Neural Architecture Search for Mobile", 2018) and MobileNetV3 (Howard et al.,
-// "Searching for MobileNetV3", 2019) as torchvision builds them, with its initial draws.
+// al., "Platform-Aware Neural Architecture Search for Mobile", 2018) and MobileNetV3 (Howard et
+// al., "Searching for MobileNetV3", 2019) as torchvision builds them, with its initial draws.
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/relu.h>

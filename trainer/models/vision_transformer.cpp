@@ -117,8 +117,8 @@ class VisionTransformer : public Net {
     const nn::Linear head(c.width, shape.num_classes);
     heads_->add("head", head.ptr());
     register_module("heads", heads_);
-    // torchvision's trunc_normal_ cuts at +-2, which is over 48 standard deviations: torch 2.15 draws
-    // what normal_ draws.
+    // torchvision's trunc_normal_ cuts at +-2, which is over 48 standard deviations: torch 2.15
+    // draws what normal_ draws.
     nn::init::normal_(conv_proj_->weight, 0, std::sqrt(1.0 / (3 * c.patch * c.patch)));
     nn::init::zeros_(conv_proj_->bias);
     nn::init::zeros_(head->weight);
