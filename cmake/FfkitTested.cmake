@@ -10,7 +10,7 @@ set(FFKIT_TESTED_GLOO_HEADERS 2.15.0 2.11.0)
 # that fails. Tested with 2.1.5 and 3.1.3.
 function(ffkit_check_jpeg_huffman variable jconfig jpegint)
   set(${variable} OFF PARENT_SCOPE)
-  set(off "libjpeg decodes alone, which is slower (-DFFKIT_JPEG_HUFFMAN=OFF says nothing)")
+  set(off "libjpeg does all the decoding, which is slower (with -DFFKIT_JPEG_HUFFMAN=OFF, this message is not printed)")
   if(NOT EXISTS "${jpegint}")
     message(WARNING "ffkit's Huffman decoder needs libjpeg-turbo's header jpegint.h, which was not found: ${off}")
     return()

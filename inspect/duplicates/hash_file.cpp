@@ -157,7 +157,7 @@ int64_t load_hashes(const std::filesystem::path& file, const HashFileKey& key,
   const FileLock descriptor(open_descriptor(file, O_RDONLY));
   if (!descriptor.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) return 0;
-    throw io_error_at(file, "the file cannot be opened of hashes", errno);
+    throw io_error_at(file, "the file of hashes cannot be opened", errno);
   }
   return load_hashes(
       [&](int64_t offset, std::span<std::byte> out) {
@@ -172,7 +172,7 @@ HashFileWriter::HashFileWriter(std::filesystem::path path, HashFileKey key)
   std::filesystem::create_directories(path_.parent_path(), error);
   require_done(error, path_.parent_path(), "cannot make the folder of hashes");
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (fd < 0) throw io_error_at(path_, "the file cannot be opened of hashes", errno);
+  if (fd < 0) throw io_error_at(path_, "the file of hashes cannot be opened", errno);
   lock_ = FileLock(fd);
   if (lock_.try_lock(FileLock::Mode::exclusive) == EWOULDBLOCK) {
     throw io_error_at(path_, "another process is writing these hashes", EWOULDBLOCK);

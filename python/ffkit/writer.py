@@ -105,7 +105,8 @@ class Writer:
             num_threads: number of encoding threads. 0 means one thread for each core.
             shard_size: size of a shard: a number of bytes, or a text such as "64M".
             zstd: level of zstd that compresses each record. Level 1 is fast, level 22 gives the
-                smallest records, and levels from -7 to -1 are even faster than 1. 0 means no compression.
+                smallest records, and levels from -7 to -1 are even faster than 1. 0 means no
+                compression.
             max_record: limit for the size of a record. A larger record is an error.
             seed: seed of the choice for store="smart".
             storage_options: options of the store, such as {"profile": "partner", "storage_class":

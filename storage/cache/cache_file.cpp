@@ -47,7 +47,7 @@ int open_cache_file(const fs::path& path, bool make) {
   const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (make ? O_CREAT : 0);
   const int fd = ::open(path.c_str(), flags, 0600);
   if (fd < 0 && (make || errno != ENOENT)) {
-    throw io_error_at(path, "the file cannot be opened of the cache", errno);
+    throw io_error_at(path, "the file of the cache cannot be opened", errno);
   }
   return fd;
 }

@@ -76,7 +76,7 @@ File open_set(const fs::path& folder, const std::string& address) {
   const fs::path path = set_file_of(folder, hash_of(address));
   while (true) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) throw io_error_at(path, "the file cannot be opened of the cache", errno);
+    if (fd < 0) throw io_error_at(path, "the file of the cache cannot be opened", errno);
     File file = File::adopt(fd, path);
     if (!lock_set(fd, F_RDLCK, /*wait=*/true)) {
       throw io_error_at(path, "cannot lock the file of the cache", errno);

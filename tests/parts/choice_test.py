@@ -51,7 +51,7 @@ class Choice(unittest.TestCase):
                 said = configure(**{option: value})
                 self.assertNotEqual(said.returncode, 0, value)
                 text = " ".join(said.stdout.split())
-                self.assertIn(f"{option} names '{value[-7:]}', which there is not", text)
+                self.assertIn(f"{option} names '{value[-7:]}', which does not exist", text)
                 self.assertIn(known, text)
 
 

@@ -204,7 +204,7 @@ def test_old_names_are_answered(ds, tmp_path):
             ffkit.convert.folder(tmp_path, tmp_path / "out", **options)
         with pytest.raises(TypeError, match=words):
             ffkit.Writer(tmp_path / "out", **options)
-    with pytest.raises(ffkit.Error, match="order is 'source', which is order=\"sequential\" now"):
+    with pytest.raises(ffkit.Error, match="'order' is 'source', which is order=\"sequential\" now"):
         ffkit.convert.folder(tmp_path, tmp_path / "out", order="source")
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/stability.md").read_text()
     for _, old, now in ffkit._ffkit.renamed:

@@ -36,7 +36,7 @@ def test_people_and_persons(tmp_path):
     assert {"image", "box", "root_camera", "focal"} <= set(sample), sorted(sample)
     with pytest.raises(ValueError, match="min_depth has no effect without 'persons'"):
         convert.coco(tmp_path / "people", tmp_path / "dst", min_depth=3)
-    with pytest.raises(ffkit.Error, match="does not hold mpii"):
+    with pytest.raises(ffkit.Error, match="does not contain mpii"):
         convert.coco(tmp_path / "people", tmp_path / "dst", persons="mpii", box_percent=130)
 
 
@@ -101,7 +101,7 @@ def test_pairs(tmp_path):
         convert.pairs(tmp_path / "none", folders, suffix={"mask": "_ids"})
     notes = []
     assert convert.pairs(tmp_path / "some", folders, suffix={"mask": "_ids"}, unpaired="skip", on_note=notes.append).num_records == 3
-    assert any("left out" in note for note in notes), notes
+    assert any("leaves out these names" in note for note in notes), notes
     with pytest.raises(ffkit.Error, match="no such folder.*give another folder with 'folders'"):
         convert.pairs(tmp_path / "none", layout="voc", root=tmp_path)
     with pytest.raises(ffkit.Error):
@@ -408,7 +408,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
     for file in ("one/two/a.jpg", "three/four/b.jpg"):
         (deep / file).write_bytes(b"\xff\xd8\xff\xe0 and no picture")
     wrong = {
-        "a text source needs tokenizer": lambda: convert.text(lines, tmp_path / "dst"),
+        "a text source needs 'tokenizer'": lambda: convert.text(lines, tmp_path / "dst"),
         "give the ending of the text files with 'ending'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", tokens_field="t", ending=".txt"),
         "'document' is 'page'": lambda: convert.text(lines, tmp_path / "dst", tokenizer="bytes", document="page"),
         "token_dtype is 'u8'": lambda: convert.jsonl(lines, tmp_path / "dst", token_dtype="u8"),
@@ -420,7 +420,7 @@ def test_errors_and_notes_name_options_as_python_does(tmp_path):
         "radar_filter": lambda: convert.nuscenes(empty, tmp_path / "dst", radar_filter="some"),
         '\'scenes\' has no effect with kind="pictures"': lambda: convert.demo(tmp_path / "dst", scenes=3),
         "'splits': 'trian' is unknown": lambda: convert.imagenet(empty, tmp_path / "dst", splits="trian"),
-        "leave 'exif' out": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
+        "leave out 'exif'": lambda: convert.nuscenes(empty, tmp_path / "dst", exif="apply"),
     }
     for words, call in wrong.items():
         with pytest.raises(ffkit.Error) as raised:

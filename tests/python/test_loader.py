@@ -257,5 +257,5 @@ def test_mixing_refuses_all_pictures_that_it_would_leave(tmp_path, mixing):
     options = ffkit.ImageOptions(ffkit.ResizeCenterCrop(8, 8))
     one = ffkit.ImageField("left", options)
     for field in (one, ffkit.ImagesField(["left", "right"], options), ffkit.ZerosWhereNull("left", one)):
-        with pytest.raises(ffkit.Error, match="field 'other', which is a separate picture"):
+        with pytest.raises(ffkit.Error, match="field 'other', because the field is a separate picture"):
             ffkit.Loader(dataset, 2, image=options, fields={"other": field}, mixing=ffkit.Mixing(**mixing))

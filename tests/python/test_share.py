@@ -78,7 +78,7 @@ def test_a_process_alone_loads_everything(ds, monkeypatch, launcher):
     [
         ("WORLD_SIZE is 2, but RANK is not set", {"WORLD_SIZE": "2", "LOCAL_RANK": "1"}),
         ("RANK is 1, but WORLD_SIZE is not set", {"RANK": "1"}),
-        ("RANK is 2 and WORLD_SIZE is 2, expected RANK from 0", {"RANK": "2", "WORLD_SIZE": "2"}),
+        ("RANK is 2 and WORLD_SIZE is 2, but RANK must be between 0", {"RANK": "2", "WORLD_SIZE": "2"}),
         ("variable RANK is 'one', which is not a number", {"RANK": "one", "WORLD_SIZE": "2"}),
         ("RANK is '-1', which is not a number", {"RANK": "-1", "WORLD_SIZE": "2"}),
         ("SLURM_PROCID is 1, but SLURM_NTASKS is not set", {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}),

@@ -152,7 +152,7 @@ def main():
         expect(said and all(word in said for word in expected) and "secret/of" not in said, said)
 
     refused("'secrt'", "aws_secret_access_key", "endpoint_url", secrt="secret/of+typing")
-    refused("without 'aws_secret_access_key'", key="AKIAONE")
+    refused("needs 'aws_secret_access_key' also", key="AKIAONE")
     refused("twice", key="AKIAONE", aws_access_key_id="AKIAONE", secret="secret/of")
     refused("line break", **{**of_one, "secret": "secret/of\r\nx-amz-acl: public-read"})
     refused("yes or no", **of_one, anon="perhaps")

@@ -124,7 +124,7 @@ expect(tool("find", big, env=env) == f'{len(CONTENT)} "sha"')
 tool("range", big, 300, 300, FOLDER / "part", '"sha"', env=env)
 expect((FOLDER / "part").read_bytes() == CONTENT[300:600])
 message = tool("range", big, 300, 300, FOLDER / "part", '"other"', env=env, code=1)
-expect(message.startswith(f"corrupt: {big}: was changed"), message)
+expect(message.startswith(f"corrupt: {big}: the object was changed"), message)
 before = resolves
 print(tool("reads", big, 1000, 13, env=env))
 expect(2 <= resolves - before <= 8, f"{resolves - before} resolves")

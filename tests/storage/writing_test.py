@@ -259,7 +259,7 @@ def with_writer(place):
     said = error_of(lambda: write(pathlib.Path("s3://bucket/python"), 3))
     expect("has lost a slash, because it was converted to a path; give the address as text: s3://bucket/python" in said, said)
     said = error_of(lambda: ffkit.convert.transcode(pictures, "https://127.0.0.1/set", store="dct", progress=False))
-    expect("cannot be written to web servers" in said, said)
+    expect("ffkit cannot write data sets to web servers" in said, said)
     expect(not pathlib.Path("s3:").exists())
 
 

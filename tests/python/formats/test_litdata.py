@@ -211,7 +211,7 @@ def test_pickles_are_refused_or_left_out(tmp_path):
     write(tmp_path / "chunks", [{"x": i, "t": torch.ones(2, 2), "code": {1, 2}} for i in range(3)])
     with pytest.raises(Refused, match="column 'code' has the format 'pickle'.*run programs"):
         convert(tmp_path / "chunks", tmp_path / "data")
-    assert "the column 'code' is left out" in convert(tmp_path / "chunks", tmp_path / "data", "--columns", "x")
+    assert "ffkit leaves out the column 'code'" in convert(tmp_path / "chunks", tmp_path / "data", "--columns", "x")
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "data", "train")] == [0, 1, 2]
 
 

@@ -204,7 +204,7 @@ def test_a_table_whose_offsets_lead_out_of_it_is_not_followed(tmp_path):
         bad = bytearray(ipc)
         bad[at + 8 : at + 12] = struct.pack("<i", 2**30)
         folder = put(tmp_path / f"chunks{number}", ROWS, bytes(bad))
-        both_refuse(folder, tmp_path, f"chunk-0-0.bin: {256 * number}: cannot be read as an Arrow table")
+        both_refuse(folder, tmp_path, f"chunk-0-0.bin: {256 * number}: the file cannot be read as an Arrow table")
         skipped = convert(folder, tmp_path / f"data{number}", "--bad-samples", "skip") if number else ""
         assert number == 0 or "344" in skipped
     assert [r["x"] for r in ffkit.Dataset(tmp_path / "data1", "train")] == [*range(256)]
@@ -231,7 +231,7 @@ def test_values_that_no_column_holds(tmp_path):
 
     times = pyarrow.schema([("x", pyarrow.int64()), ("s", pyarrow.date32())])
     folder = refused("times", [{"x": 1, "s": 5}], "the column 's' has the Arrow type 'tdD', which no field can hold; to leave out this column, list the other columns with --columns", times)
-    assert "the column 's' is left out" in convert(folder, tmp_path / "without", "--columns", "x")
+    assert "ffkit leaves out the column 's'" in convert(folder, tmp_path / "without", "--columns", "x")
     refused("bytes", [{"x": 1, "s": [b"a"]}], "column 's': has bytes in a list or dictionary, but JSON cannot hold them")
     refused("names", [{"x": 1, "a/b": 1, "a": {"b": 2}}], "two values that would both be called 'a/b'")
     refused("large", [{"x": 2**63 + 5, "s": ""}], "9223372036854775813 does not fit in a signed 64-bit integer", pyarrow.schema([("x", pyarrow.uint64()), ("s", pyarrow.string())]))

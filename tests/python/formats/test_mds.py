@@ -187,7 +187,7 @@ def test_hashes_are_those_of_the_library(tmp_path):
     damaged[-1] ^= 1
     shard.write_bytes(damaged)
     convert(tmp_path / "mds-None", tmp_path / "unseen")
-    with pytest.raises(Refused, match="shard.00001.mds: has the blake2b .*, but .*index.json"):
+    with pytest.raises(Refused, match="shard.00001.mds: the file has the blake2b .*, but .*index.json"):
         convert(tmp_path / "mds-None", tmp_path / "seen", "--check-hashes")
 
 
@@ -209,7 +209,7 @@ def test_pickles_are_refused_or_left_out(tmp_path):
     with pytest.raises(Refused, match="column 'code' has the encoding 'pkl'.*run programs"):
         convert(tmp_path / "mds", tmp_path / "data")
     notes = convert(tmp_path / "mds", tmp_path / "data", "--columns", "x")
-    assert "the column 'code' is left out" in notes
+    assert "ffkit leaves out the column 'code'" in notes
     assert [record["x"] for record in ffkit.Dataset(tmp_path / "data", "train")] == [0, 1, 2]
 
 

@@ -156,7 +156,7 @@ def test_strings_of_python_2_are_bytes(tmp_path: Path) -> None:
         (pickle.dumps({"a": 1}, 0), "a pickle of protocol 2 or older"),
         (pickle.dumps((jpeg(1), 1), 1), "a pickle of protocol 2 or older"),
         (pickle.dumps((np.arange(3), 1), 2), "a pickle of protocol 2 or older"),
-        (npy(np.arange(3, dtype=">f4")), "numbers of the NumPy type '>f4' are not supported"),
+        (npy(np.arange(3, dtype=">f4")), "ffkit does not support numbers of the NumPy type '>f4'"),
         (gzip.compress(b"x"), "gzip data"),
     ],
 )

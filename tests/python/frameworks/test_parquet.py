@@ -255,7 +255,7 @@ def test_a_split_without_labels_has_none(tmp_path, labels):
 def test_null_labels_among_others_are_bad_samples(tmp_path):
     write(tmp_path / "src/train.parquet", labelled(3, [0, 1, 1]), CATS)
     write(tmp_path / "src/test.parquet", labelled(2, [None, 1]), CATS)
-    with pytest.raises(ffkit.Error, match="test.parquet: 0: column 'label': has no label"):
+    with pytest.raises(ffkit.Error, match="test.parquet: 0: column 'label': the record has no label"):
         converted(tmp_path / "src", tmp_path / "set")
 
 

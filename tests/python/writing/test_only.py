@@ -55,7 +55,7 @@ def test_what_is_missing_is_a_warning_and_nothing_at_all_an_error(tmp_path):
     with pytest.raises(ffkit.InvalidArgumentError, match="the ids given: no sample has any of 2 ids: '3', '4', but an id of this source is 'class0000.*give ids, not record numbers"):
         convert.demo(tmp_path / "b", images=10, val_images=0, only=["3", "4"])
     for only in ([], (), ""):
-        with pytest.raises(ffkit.InvalidArgumentError, match="give at least one id|only is empty"):
+        with pytest.raises(ffkit.InvalidArgumentError, match="give at least one id|'only' is empty"):
             convert.demo(tmp_path / "b", images=10, only=only)
     with pytest.raises(ffkit.NotFoundError, match="no-such-file"):
         convert.demo(tmp_path / "b", images=10, only=tmp_path / "no-such-file")

@@ -96,7 +96,7 @@ def test_a_failure_leaves_nothing(tmp_path):
             sink.write(broken(), 0)
     assert not (tmp_path / "set").exists()
     with make_sink(tmp_path / "set") as sink:
-        with pytest.raises(ffkit.Error, match="task 1 of 2 is missing"):
+        with pytest.raises(ffkit.Error, match="description of task 1 of 2 was not given"):
             sink.commit([run(sink, 0)], num_tasks=2)
         assert sink.commit([run(sink, 0)], num_tasks=1).num_records == SAMPLES
 

@@ -190,10 +190,9 @@ TEST_F(OldLeftovers, PartsOfOnePlaceAreGoneOnWithAndMerged) {
 
 TEST_F(OldLeftovers, AMergeStartsOver) {
   unpack("merge");
-  EXPECT_THAT(
-      sentence_of([&] { make("merged", {.resume = true}); }),
-      HasSubstr(
-          "has an unfinished result of 'ffconvert merge', not of this conversion; run without"));
+  EXPECT_THAT(sentence_of([&] { make("merged", {.resume = true}); }),
+              HasSubstr("contains an unfinished result of 'ffconvert merge', not of this "
+                        "conversion; run the command without"));
   merge_datasets(dir_ / "merged", {dir_ / "part_1", dir_ / "part_2"},
                  {.note = [this](const std::string& note) { notes_.push_back(note); }});
   EXPECT_THAT(notes_, Contains(HasSubstr("an unfinished merge was found and removed")));

@@ -143,7 +143,7 @@ TEST(Schema, DifferenceNamesTheField) {
   EXPECT_EQ(
       image_classification_schema().difference(other),
       "field 1 is 'label' scalar i64 with column in one schema and 'label' scalar u16 with column "
-      "in the other schema");
+      "in the other");
   EXPECT_ERROR(other.require("lable"), not_found, .subject = field);
 }
 

@@ -99,7 +99,7 @@ TEST_F(CocoPanopticTest, RefusesMissingFilesUnlessTheyAreAllowed) {
   EXPECT_ERROR(open(), not_found);
   const auto source = open("", "", true);
   EXPECT_EQ(source->splits()[0].num_samples, 1);
-  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of the 2 panoptic PNGs of")));
+  EXPECT_THAT(source->notes(), Contains(HasSubstr("1 of the 2 panoptic PNGs that")));
   fs::remove_all(dir_ / "annotations/panoptic_val2017");
   EXPECT_ERROR(open(), not_found);
   EXPECT_ERROR(open_coco(dir_.path(), {.panoptic = "val2017"}), not_found);

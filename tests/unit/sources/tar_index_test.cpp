@@ -320,10 +320,10 @@ TEST(CheckArchives, TellsOfEachArchive) {
   write_file(dir / "other.tar", "x");
   constexpr std::array kSums = {ArchiveSum{"a.tar", "900150983cd24fb0d6963f7d28e17f72"},
                                 ArchiveSum{"b.tar", "f96b697d7cb7938d525a2f31aaf161d0"}};
-  EXPECT_THAT(
-      check_archives({dir / "b.tar", dir / "other.tar", dir / "a.tar"}, kSums),
-      ElementsAre(HasSubstr("b.tar: has the MD5 sum of"), HasSubstr("other.tar: not checked"),
-                  HasSubstr("a.tar: has the MD5 sum of")));
+  EXPECT_THAT(check_archives({dir / "b.tar", dir / "other.tar", dir / "a.tar"}, kSums),
+              ElementsAre(HasSubstr("b.tar: the archive has the MD5 sum of"),
+                          HasSubstr("other.tar: not checked"),
+                          HasSubstr("a.tar: the archive has the MD5 sum of")));
   write_file(dir / "b.tar", "message digesT");
   EXPECT_ERROR(check_archives({dir / "a.tar", dir / "b.tar"}, kSums), corrupt);
   EXPECT_ERROR(check_archives({dir / "b.tar"}, kSums), corrupt);

@@ -183,7 +183,7 @@ TEST(Text, BadDocumentsAreErrorsOrLeftOut) {
   const std::string report = read_file(dir / "out/report.jsonl");
   for (const char* reason :
        {"in.jsonl:2: the text is not valid JSON", "in.jsonl:3: is not a JSON object",
-        "in.jsonl:4: has no member 'text'", "in.jsonl:5: 'text' is not text",
+        "in.jsonl:4: the document has no member 'text'", "in.jsonl:5: 'text' is not text",
         "the document has 2012 bytes, more than the limit of 1024 bytes"}) {
     EXPECT_THAT(report, HasSubstr(reason));
   }

@@ -89,9 +89,9 @@ TEST(GoodCheckpoint, IsOneWhoseWeightsGaveAFiniteLoss) {
   EXPECT_EQ(good.path(), first);
   good.written(second, 20);
   EXPECT_EQ(good.path(), first);
-  EXPECT_EQ(good.put_aside(), "; " + second.string() +
+  EXPECT_EQ(good.put_aside(), ". The checkpoint " + second.string() +
                                   " is renamed to *.not-finite, because its weights give no "
-                                  "finite loss; the last good checkpoint is " +
+                                  "finite loss. The last good checkpoint is " +
                                   first.string());
   EXPECT_FALSE(fs::exists(second));
   EXPECT_TRUE(fs::exists(folder / "b.not-finite"));

@@ -56,10 +56,10 @@ bad() { # REGEX ARGUMENTS...
   check ! grep -q damaged .stderr
 }
 bad "ema.pth: no tensor has a name with the prefix 'none' that --weights-key gives" "$FFTRAIN" --export ema.pth --weights-key none --output x.pth
-bad 'script.pt: is a TorchScript program' "$FFTRAIN" --export script.pt --output x.pth
+bad 'script.pt: the file is a TorchScript program' "$FFTRAIN" --export script.pt --output x.pth
 bad 'has only a part of the weights; give the index shards/pytorch_model.bin.index.json' "$FFTRAIN" --export shards/pytorch_model-00001-of-00003.bin --output x.pth
 printf 'version https://git-lfs.github.com/spec/v1\n' >lfs.safetensors
-bad 'lfs.safetensors: is a Git LFS pointer, not weights; download the file itself with git lfs pull' "$FFTRAIN" --export lfs.safetensors --output x.pth
+bad 'lfs.safetensors: the file is a Git LFS pointer, not weights; download the file itself with git lfs pull' "$FFTRAIN" --export lfs.safetensors --output x.pth
 check test ! -e x.pth
 
 # As a start, and validated.

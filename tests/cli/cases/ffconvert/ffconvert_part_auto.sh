@@ -22,7 +22,7 @@ part 2 'has 3 tasks from 1 to 7 with gaps.*--array=1-3, or give the part as --pa
 part 2 'SLURM_PROCID says process 2 of 4, but RANK says process 1 of 4' SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0 RANK=1 WORLD_SIZE=4
 part 2 'PMIX_RANK is 0, but no variable gives the number of processes' PMIX_RANK=0
 part 2 "The process runs in the Slurm job 7; put srun before the command" SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=4
-part 2 'start it with srun, mpirun, torchrun or a job array of Slurm, or give the part as --part i/n' A=B
+part 2 'start the process with srun, mpirun, torchrun or a job array of Slurm, or give the part as --part i/n' A=B
 run 2 "$FFCONVERT" demo none $options --merge-when-complete
 err 'there are no parts to merge without --part; give it as i/n or auto'
 

@@ -82,7 +82,7 @@ run 1 "$FFCONVERT" transcode plain back --store dct
 one_line_err "^ffconvert: error: back: the folder already contains a data set \(split 'train'\); remove the data set or give another folder$"
 mkdir empty
 run 1 "$FFCONVERT" transcode empty dst --store dct
-one_line_err '^ffconvert: error: empty: is not a data set: '
+one_line_err '^ffconvert: error: empty: this is not a data set: '
 run 1 "$FFCONVERT" transcode nowhere dst --store dct
 one_line_err '^ffconvert: error: nowhere: '
 run 0 "$FFCONVERT" v1 plain v1 --quiet

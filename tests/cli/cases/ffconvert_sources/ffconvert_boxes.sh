@@ -23,7 +23,7 @@ check cmp -s dst/val/shard-00000.ffr stored/val/shard-00000.ffr
 run 0 "$FFCONVERT" yolo src never --dry-run
 check test ! -e never
 run 1 "$FFCONVERT" yolo src/images never
-one_line_err 'src/images: holds no data.yaml; write one with .names. of the classes, and with the folders of pictures as .train. and .val.$'
+one_line_err 'src/images: the folder contains no data.yaml; write this file with the classes as .names. and the folders of pictures as .train. and .val.$'
 run 2 "$FFCONVERT" yolo src never --splits dev
 one_line_err "--splits: 'dev' is unknown; the known names are train, val, test; "
 run 1 "$FFCONVERT" folder src never

@@ -12,9 +12,9 @@ tar -C val -cf src/ILSVRC2012_img_val.tar $(ls val)
 
 # Made-up classes are those of a devkit; without one there are the 1,000 of ImageNet.
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'ILSVRC2012_img_val.tar: the labels .* put ILSVRC2012_devkit_t12.tar.gz beside it$'
+one_line_err 'ILSVRC2012_img_val.tar: the labels .* the archive ILSVRC2012_devkit_t12.tar.gz beside the pictures$'
 run 1 "$FFCONVERT" imagenet src dst --splits train
-one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; remove it"
+one_line_err "ILSVRC2012_img_train.tar: 'n01000000' is not one of the 1000 classes of ffkit's table; remove this folder or file"
 check test ! -e dst
 
 check "$MAKE_DEVKIT" . 3 1

@@ -10,7 +10,7 @@ mv pool/0004.jpg $cls/test/ILSVRC2012_test_00000001.JPEG
 mv pool/0005.jpg $cls/test/ILSVRC2012_test_00000002.JPEG
 
 run 1 "$FFCONVERT" imagenet src dst
-one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing; leave the pictures out with --splits train, use .* or put .* beside it$'
+one_line_err 'CLS-LOC/val: the labels of the validation pictures are missing; leave these pictures out with --splits train, or put .* or the archive .* beside the pictures$'
 run 0 "$FFCONVERT" imagenet src train_only --splits train --quiet
 check test "$(ls train_only)" = train
 

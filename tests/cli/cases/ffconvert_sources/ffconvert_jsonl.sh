@@ -19,7 +19,7 @@ run 2 "$FFCONVERT" jsonl src dst2 --token-dtype u32
 one_line_err "--token-dtype is 'u32'; it must be one of u16, i32, i64; see ffconvert jsonl --help$"
 echo '{"text": "v", "tokens": [70000], "n": 6}' >>src/val.jsonl
 run 1 "$FFCONVERT" jsonl src dst2 --token-dtype u16
-err "^ffconvert: error: src/val.jsonl:2: 'tokens': 70000 is not between 0 and 65535 \(--token-dtype u16\); 1 of 2 shards are finished: \
+err "^ffconvert: error: src/val.jsonl:2: member 'tokens': the number 70000 is not between 0 and 65535 \(--token-dtype u16\); 1 of 2 shards are finished: \
 run the conversion again with --bad-samples skip and --resume to continue$"
 run 1 "$FFINSPECT" info dst2
 run 0 "$FFCONVERT" jsonl src dst2 --token-dtype u16 --bad-samples skip --resume

@@ -44,14 +44,14 @@ check test ! -e bad
 # What is wrong is said before anything is written.
 rm src/samples/LIDAR_TOP/*402000000000.pcd.bin src/sweeps/RADAR_FRONT/*
 run 1 "$FFCONVERT" nuscenes src bad
-one_line_err '^ffconvert: error: src: 5 of the 100 files are missing, empty or cut \(LIDAR_TOP 1 of 14, RADAR_FRONT 4 of 10\): .*--allow-partial$'
+one_line_err '^ffconvert: error: src: 5 of the 100 files are missing, empty or cut off \(LIDAR_TOP 1 of 14, RADAR_FRONT 4 of 10\): .*--allow-partial$'
 check test ! -e bad
 run 0 "$FFCONVERT" nuscenes src part --allow-partial
-err 'note: 5 of the 100 files are missing, empty or cut .*; the fields of these files are null$'
+err 'note: 5 of the 100 files are missing, empty or cut off .*; the fields of these files are null$'
 run 0 "$FFINSPECT" verify part
 rm src/v1.0-mini/log.json
 run 1 "$FFCONVERT" nuscenes src bad
-one_line_err 'src/v1.0-mini: lacks log.json; unpack the metadata \(v1.0-\*_meta.tgz\) again$'
+one_line_err 'src/v1.0-mini: the folder lacks log.json; unpack the metadata \(v1.0-\*_meta.tgz\) again$'
 run 1 "$FFCONVERT" nuscenes src bad --version v1.0-test
-one_line_err 'src: has no folder v1.0-test with the tables \(found: v1.0-mini\); unpack v1.0-test_meta.tgz in this folder$'
+one_line_err 'src: there is no folder v1.0-test with the tables \(existing folders with tables: v1.0-mini\); unpack v1.0-test_meta.tgz in this folder$'
 check test ! -e bad

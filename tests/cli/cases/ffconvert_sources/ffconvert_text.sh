@@ -25,12 +25,12 @@ check test ! -e cut
 cp plain/train.jsonl corpus.parquet
 printf 'PAR1\025\0\025\0' >corpus.parquet
 run 1 "$FFCONVERT" text corpus.parquet cut --tokenizer bytes
-err 'corpus.parquet: .*is a parquet file, not text in UTF-8'
+err 'corpus.parquet: .*the file is a parquet file, not text in UTF-8'
 
 # One bad document costs itself alone, also when a conversion goes on.
 sed '100s/text/t/' plain/train.jsonl >bad.jsonl
 run 1 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes
-err "bad.jsonl:100: the document has no member 'text'; name the member with the text with --text-field; --bad-samples skip leaves such documents out"
+err "bad.jsonl:100: the document has no member 'text'; name the member with the text with --text-field; to leave out such documents, give --bad-samples skip"
 run 0 "$FFCONVERT" text bad.jsonl bad --tokenizer bytes --bad-samples skip --resume
 err '^ffconvert: note: bad: 1 bad document was left out: see bad/report.jsonl$'
 err '^train: num_documents 299, '

@@ -38,7 +38,7 @@ bad 1 "wrong.json: sample sample-0-0, box 3: 'detection_name' is 'wall', but mus
 sed 's/"sample-0-0": \[/"sample-9-9": [/; s/"sample_token": "sample-0-0"/"sample_token": "sample-9-9"/g' set/results.json >other.json
 bad 1 'other.json: the results contain sample sample-9-9, but the split does not contain this sample' --data set --split mini_val --results other.json
 head -c 3000 set/results.json >cut.json
-bad 1 'cut.json: .*not JSON of detections' --data set --split mini_val --results cut.json
+bad 1 'cut.json: .*not valid JSON of detections' --data set --split mini_val --results cut.json
 bad 1 'none.json: ' --data set --split mini_val --results none.json
 bad 1 'name the split that you mean; the splits are mini_val, mini_val_sweeps' --data set --results set/results.json
 bad 1 "mini_val_sweeps: has no field 'LIDAR_TOP/ego_to_global'" --data set --split mini_val_sweeps --results set/results.json
@@ -55,7 +55,7 @@ one_line_err 'kept.json: is read-only'
 check test "$(cat kept.json)" = mine
 mkdir folder
 score 1 folder
-one_line_err 'folder: the path is a folder; give the name of a file'
+one_line_err 'folder: is a folder; give the name of a file'
 check test -d folder
 score 1 /dev/full
 one_line_err '/dev/full: cannot write the file: .*ENOSPC\); free some space or give another file'

@@ -44,5 +44,5 @@ run 1 "${generate[@]}" --model one/epoch-0003.safetensors
 one_line_err 'one/epoch-0003.safetensors: .*damaged'
 before=$(ls one)
 run 1 "${generate[@]}" --model one
-one_line_err 'one: contains no undamaged checkpoint'
+one_line_err 'one: the work folder contains no undamaged checkpoint'
 check test "$before" = "$(ls one)"

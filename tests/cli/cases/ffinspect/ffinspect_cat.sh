@@ -79,4 +79,4 @@ printf '{"ids": [5, 10]}\n' >ids.jsonl
 run 1 "$FFCONVERT" text ids.jsonl bad --tokens-field ids --vocabulary-size 10 --end-of-text 9 --quiet
 one_line_err "ids.jsonl:1: 'ids'\[1\] is 10, which is not in the vocabulary of 10 tokens"
 run 2 "$FFCONVERT" text ids.jsonl bad
-one_line_err 'texts need --tokenizer'
+one_line_err 'a text source needs --tokenizer'

@@ -105,7 +105,7 @@ one_line_err '^ffinspect: error: nowhere: '
 mkdir empty
 run 1 "$FFINSPECT" verify empty --json
 no_out
-one_line_err '^ffinspect: error: empty: is not a'
+one_line_err '^ffinspect: error: empty: this is not a data set'
 touch whole/.ffkit-unfinished
 run 1 "$FFINSPECT" verify whole
 one_line_err 'has not finished'

@@ -54,7 +54,7 @@ refused() { # LINES PATTERN
 }
 refused 'lr = 0.1' 'does not belong to a run on pictures with labels: it has neither image-size nor crop-scale'
 refused $'task = "bevformer"\nimage-size = 8' "does not belong to a run on pictures with labels: its task is 'bevformer'"
-refused 'crop-scale = [0.9, 0.1]' '.*crop-scale.*two numbers with 0 < MIN <= MAX <= 1'
+refused 'crop-scale = [0.9, 0.1]' '.*crop-scale.*two numbers MIN and MAX, with 0 < MIN <= MAX <= 1'
 refused 'image-size = "large"' '.*image-size'
 refused 'interpolation = "lanczos"' '.*interpolation'
 run 1 "$FFINSPECT" view dst --output x.png --config none.toml

@@ -32,12 +32,12 @@ run 0 "$FFTRAIN" --data data "${options[@]}" --work-dir run
 bad 'the work folder already contains a run; continue the run with --resume' --data data "${options[@]}" --work-dir run
 bad 'has done 1 of 1 epochs; give more --epochs' --resume-from run
 run 1 "$FFTRAIN" --resume-from run --epochs 3 --lr 1e30 --weight-decay 1e30
-one_line_err 'the loss became (nan|inf) in epoch 2, step [0-9]+; .*; the last good checkpoint is run/epoch-0001.safetensors$'
+one_line_err 'the loss became (nan|inf) in epoch 2, step [0-9]+; .*\. The last good checkpoint is run/epoch-0001.safetensors$'
 bad 'the checkpoint has the arch resnet18, but this run has the arch resnet34' --resume-from run --arch resnet34 --epochs 2
 bad "the 3 classes of this checkpoint differ from the 4 classes of the data set" --resume-from run --data four --epochs 2
 bad "the 4 classes of this split differ from the 3" --evaluate run --data four
 bad 'contains no checkpoint' --evaluate data
-bad 'cannot open' --evaluate nothing.safetensors
+bad 'the file cannot be opened' --evaluate nothing.safetensors
 head -c 100000 run/epoch-0001.safetensors >half.safetensors
 bad 'half.safetensors: .*damaged' --evaluate half.safetensors
 cp run/epoch-0001.safetensors flipped.safetensors

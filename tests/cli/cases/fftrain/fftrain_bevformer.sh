@@ -107,9 +107,9 @@ one_line_err 'data/train: the split has 9 keyframes to train on, but one trainin
 run 1 "$FFTRAIN" "${options[@]}" --recompute
 one_line_err '--recompute is on; it must be off with --arch micro'
 run 1 "$FFTRAIN" "${options[@]}" --arch tiny --backbone-weights weights.pth
-one_line_err "weights.pth: tensor 'conv1.weight' is .*\\[32, 3, 7, 7\\], but the model needs .*\\[64, 3, 7, 7\\]; give other weights, another --arch"
+one_line_err "weights.pth: the tensor 'conv1.weight' is .*\\[32, 3, 7, 7\\], but the model needs .*\\[64, 3, 7, 7\\]; give other weights, another --arch"
 run 1 "$FFTRAIN" --evaluate weights.pth --data data --task bevformer --arch tiny
-one_line_err "weights.pth: tensor .img_backbone.conv1.weight. is .*, but the model needs .*; give other weights, another --arch"
+one_line_err "weights.pth: the tensor .img_backbone.conv1.weight. is .*, but the model needs .*; give other weights, another --arch"
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --task bevformer --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'scene'; BEVFormer trains on nuScenes' keyframes with six cameras"

@@ -10,7 +10,7 @@ check python3 "$cli_folder/compare_losses.py" two/metrics.jsonl run/metrics.json
 run 1 "$FFTRAIN" "${options[@]}" --batch-size 8 --epochs 3 --work-dir run --nproc 3
 err 'takes 16 pictures, but 3 processes with 1 batches per step cannot share this number evenly'
 run 1 "$FFTRAIN" "${options[@]}" --batch-size 24 --epochs 3 --work-dir run
-one_line_err 'takes 16 pictures, but with these options and .* one step takes 24 with 1 process; give --global-batch-size 16, or --accept-batch-change'
+one_line_err 'takes 16 pictures, but with these options and 1 process one step takes 24; give --global-batch-size 16, or give --accept-batch-change'
 run 1 "$FFTRAIN" --resume-from run --global-batch-size 24 --epochs 3
 one_line_err 'takes 16 pictures, but with these options and .* one step takes 24'
 run 0 "$FFTRAIN" "${options[@]}" --batch-size 24 --epochs 3 --work-dir run --accept-batch-change

@@ -10,7 +10,7 @@ out '--side INT'
 out '^  number +a number from a picture.*--results writes a line for each record'
 check ! grep -q '^  --arch' .stdout
 run 0 "$TRAIN_NUMBER" --task classification --help
-out '--arch convnext_tiny\|'
+out '--arch NAME=resnet50 '
 check ! grep -q '^  --side' .stdout
 run 2 "$TRAIN_NUMBER" --task nothing --data data
 one_line_err "--task is 'nothing'; it must be one of .*classification.*number"

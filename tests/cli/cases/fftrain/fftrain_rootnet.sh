@@ -91,7 +91,7 @@ one_line_err 'data/train: the split has 24 records, but one training step needs 
 run 1 "$FFTRAIN" "${options[@]}" --image-size 40
 one_line_err '--image-size is .*; it must be a multiple of 32 up to 4096, or 0'
 run 1 "$FFTRAIN" "${options[@]}" --backbone-weights snapshot_1.pth.tar --arch resnet50
-one_line_err "snapshot_1.pth.tar: tensor 'conv1.weight' is .*, but the model needs .*; give other weights, another --arch"
+one_line_err "snapshot_1.pth.tar: the tensor 'conv1.weight' is .*, but the model needs .*; give other weights, another --arch"
 run 0 "$FFCONVERT" demo pictures --classes 3 --images 9 --val-images 3 --size 32 --quiet
 run 1 "$FFTRAIN" --task rootnet --data pictures --arch micro
 one_line_err "pictures/train: the data set has no field 'box'; RootNet trains on records of persons"

@@ -22,7 +22,7 @@ run 0 "$FFTRAIN" --export weights.pth --output again.safetensors
 check cmp again.safetensors weights.safetensors
 check test ! -e weights.pth.tmp
 bad 'weights.pth: this file exists already; delete the file, or give another name' --export run --output weights.pth
-bad 'fftrain does not write ONNX, but PyTorch does; give a name that ends in .pth and --script' --export run --output weights.onnx
+bad 'fftrain does not write ONNX, but PyTorch does; give --script and a name that ends with .pth' --export run --output weights.onnx
 bad 'must end in .safetensors or .pth' --export run --output weights.bin
 bad 'contains no checkpoint' --export data --output new.pth
 check test ! -e new.pth
@@ -47,10 +47,10 @@ bad "has no tensor 'features.0.0.weight', which a mobilenet_v2 needs" --data dat
 bad 'nothing.pth' --data data "${options[@]}" --pretrained nothing.pth --work-dir none
 check test ! -e none
 head -c 100000 weights.pth >half.pth
-bad 'half.pth: cannot be read as a zip' --data data "${options[@]}" --pretrained half.pth
+bad 'half.pth: the file cannot be read as a zip' --data data "${options[@]}" --pretrained half.pth
 printf '\200\002\212\012l\374\234F\371 j\250P\031.' >old.pth
 bad 'old.pth: the pickle is broken: it is cut off' --data data "${options[@]}" --pretrained old.pth
-bad '--image-size is 50; it must be a multiple of 16' --data data --arch vit_b_16 --image-size 50 --batch-size 8
+bad 'vit_b_16 cuts pictures into squares of 16 x 16 pixels, but image-size is 50; it must be a multiple of 16' --data data --arch vit_b_16 --image-size 50 --batch-size 8
 
 # Wrong use.
 for arguments in "--export run" "--output x.pth" "--export run --output x.pth --resume-from run" "--pretrained weights.pth --resume-from run" \
@@ -67,7 +67,7 @@ one_line_err '^fftrain: error: --weights-key excludes --resume-from'
 run 0 "$FFTRAIN" --help
 out '--arch NAME=resnet50.*'
 run 0 "$FFTRAIN" --list-archs
-check test "$(wc -l <"$work/.stdout")" = 71
+check test "$(wc -l <"$work/.stdout")" = 77
 out '^regnet_y_16gf$'
 run 0 "$FFTRAIN" --task rootnet --list-archs
 out '^resnet50$'
