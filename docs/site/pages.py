@@ -21,7 +21,7 @@ for page in pathlib.Path(".").rglob("*.md"):
     take(page)
     text = (target / page).read_text()
     # The search shows users' pages first.
-    is_users = str(page) in ("README.md", "format/FORMAT.md", "format/DCT.md") or page.parts[:-1] == ("docs",) and page.stem not in ("house", "contributing", "build-times")
+    is_users = str(page) in ("README.md", "format/FORMAT.md", "format/FORMAT-v1.md", "format/DCT.md") or page.parts[:-1] == ("docs",) and page.stem not in ("house", "contributing", "build-times")
     if not is_users:
         (target / page).write_text("---\nsearch:\n  boost: 0.2\n---\n\n" + text)
     for link in set(re.findall(r"\]\(([^)#:\s]+)", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))):

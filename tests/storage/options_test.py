@@ -153,7 +153,7 @@ def main():
 
     refused("'secrt'", "aws_secret_access_key", "endpoint_url", secrt="secret/of+typing")
     refused("needs 'aws_secret_access_key' also", key="AKIAONE")
-    refused("twice", key="AKIAONE", aws_access_key_id="AKIAONE", secret="secret/of")
+    refused("both are given", key="AKIAONE", aws_access_key_id="AKIAONE", secret="secret/of")
     refused("line break", **{**of_one, "secret": "secret/of\r\nx-amz-acl: public-read"})
     refused("yes or no", **of_one, anon="perhaps")
     refused("auto path virtual", **of_one, addressing_style="paths")

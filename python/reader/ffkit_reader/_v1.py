@@ -1,4 +1,4 @@
-"""FFRecord v1 files, and packed folders (FORMAT.md, "Version 1")."""
+"""FFRecord v1 files, and packed folders (FORMAT-v1.md)."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ FAULTS = {
     "struct": ({"value": pa.array([{"x": 1}])}, None, "'value' is of the type struct"),
     "text as bytes": ({"value": pa.array(["a"])}, {"value": "bytes"}, "'value' is of type bytes"),
     "no picture": ({"value": pa.array([b"abc"])}, {"value": "image"}, "field 'value'"),
-    "no UTF-8": ({"value": pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")])}, {"value": "string"}, "field 'value': is not UTF-8 text"),
+    "no UTF-8": ({"value": pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")])}, {"value": "string"}, "field 'value': the value is not UTF-8 text"),
 }
 
 
