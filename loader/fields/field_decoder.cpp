@@ -422,6 +422,7 @@ DecoderPtr decode_valid(const Schema& schema, const std::string& field) {
 
 DecoderPtr decode_valid(const Schema& schema, const std::vector<std::string>& fields) {
   std::vector<size_t> places;
+  places.reserve(fields.size());
   for (const std::string& field : fields) places.push_back(schema.require(field));
   const std::vector<int64_t> shape = {std::ssize(places)};
   return std::make_shared<ValidFields>(std::move(places), shape);

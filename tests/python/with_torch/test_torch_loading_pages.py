@@ -10,7 +10,6 @@ import torch
 import torchvision
 from torchvision.transforms import v2
 
-import conftest
 import ffkit
 import ffkit.torch
 import pages
@@ -70,14 +69,13 @@ def test_python(folder, monkeypatch):
         with ffkit.Writer(folder / "fast" / name, schema={"image": "image", "label": "i64", "depth": "f32"}) as writer:
             for sample in ffkit.Dataset(folder / "fast/imagenet", "train"):
                 writer.write({"image": sample["image"], "label": 0, "depth": depth})
-    conftest.convert("demo", folder / "fast/nuscenes", "--kind", "nuscenes", "--scenes", 1, "--val-scenes", 1, "--frames", 4, "--quiet")
     shutil.copytree(folder / "fast/imagenet", folder / "demo")
     names = names_of(compose=TRANSFORM, model=lambda images: images.float().mean((2, 3)), criterion=torch.nn.functional.cross_entropy)
 
     def before(i):
-        if i == 3:  # the loader of the first block
+        if i == 2:  # the loader of the first block
             names["loader"] = ffkit.Loader(names["ds"], batch_size=2, image=ffkit.Resize((16, 16)))
-        elif i == 5:  # the set of the first block, not the reader's
+        elif i == 4:  # the set of the first block, not the reader's
             names["ds"] = ffkit.Dataset(folder / "fast/imagenet", "train")
 
     pages.run("python", folder, names, before)
