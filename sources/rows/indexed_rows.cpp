@@ -163,7 +163,7 @@ std::vector<IndexedFolder> find_indexed_folders(const fs::path& path, const char
     if (places.size() > 1) {
       throw source_error(path, ErrorCode::invalid_argument,
                          "the folders '{}' and '{}' would both become the split '{}'; rename one "
-                         "of the folders of the two folders",
+                         "of the two folders",
                          places[0].filename().string(), places[1].filename().string(), split);
     }
     folders.push_back(
