@@ -5,7 +5,7 @@
 namespace ffkit {
 namespace {
 
-constexpr int64_t kNumRecords = 120;
+constexpr int64_t kNumKeyframes = 120;
 constexpr int64_t kFirst = 40'000;  // bytes of the first field; the last one has as many
 constexpr std::array<int64_t, 1> kNine = {9};
 
@@ -33,7 +33,7 @@ class FieldReadsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Schema schema = wide_schema();
-    testing::write_split(dir_ / "train", schema, kNumRecords,
+    testing::write_split(dir_ / "train", schema, kNumKeyframes,
                          [&](int64_t i) { return wide_record(schema, i); });
   }
   LoaderOptions options_of(const std::vector<BatchField>& fields) const {
@@ -87,7 +87,7 @@ TEST_F(FieldReadsTest, OneFieldCostsItsPages) {
           }
         }
         // The head, and at most two pages for what lies between two tensors.
-        EXPECT_LE(loader.statistics().bytes_read, kNumRecords * 3 * 4096);
+        EXPECT_LE(loader.statistics().bytes_read, kNumKeyframes * 3 * 4096);
       }
     }
   }
@@ -101,8 +101,8 @@ TEST_F(FieldReadsTest, ALoaderThatNeedsNearlyAllReadsWholeRecords) {
   const int64_t first = bytes_read(loader, 0);
   const int64_t num_reads = loader.statistics().num_reads;
   EXPECT_GE(first, all_bytes() - 32 * 4096);
-  EXPECT_LE(bytes_read(loader, 1) - first, all_bytes() + kNumRecords * 4096);
-  EXPECT_LE(loader.statistics().num_reads - num_reads, kNumRecords);
+  EXPECT_LE(bytes_read(loader, 1) - first, all_bytes() + kNumKeyframes * 4096);
+  EXPECT_LE(loader.statistics().num_reads - num_reads, kNumKeyframes);
 }
 
 TEST_F(FieldReadsTest, BatchesAreTheSameWithBothWaysOfReading) {
@@ -195,11 +195,11 @@ TEST_F(FieldReadsTest, AChainFindsTheFieldsOfEachSource) {
       std::array<float, 9> nine;
       std::memcpy(nine.data(), batch.fields[0].data() + i * sizeof(nine), sizeof(nine));
       const int64_t record = batch.record_indices[i];
-      EXPECT_EQ(nine[3], record < kNumRecords ? static_cast<float>(record) + 1.5F
-                                              : static_cast<float>(record - kNumRecords) - 1000);
+      EXPECT_EQ(nine[3], record < kNumKeyframes ? static_cast<float>(record) + 1.5F
+                                              : static_cast<float>(record - kNumKeyframes) - 1000);
     }
   }
-  EXPECT_LE(loader.statistics().bytes_read, (kNumRecords + 40) * 3 * 4096);
+  EXPECT_LE(loader.statistics().bytes_read, (kNumKeyframes + 40) * 3 * 4096);
 }
 
 }  // namespace
