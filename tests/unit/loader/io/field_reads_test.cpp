@@ -195,8 +195,9 @@ TEST_F(FieldReadsTest, AChainFindsTheFieldsOfEachSource) {
       std::array<float, 9> nine;
       std::memcpy(nine.data(), batch.fields[0].data() + i * sizeof(nine), sizeof(nine));
       const int64_t record = batch.record_indices[i];
-      EXPECT_EQ(nine[3], record < kNumKeyframes ? static_cast<float>(record) + 1.5F
-                                              : static_cast<float>(record - kNumKeyframes) - 1000);
+      EXPECT_EQ(nine[3], record < kNumKeyframes
+                             ? static_cast<float>(record) + 1.5F
+                             : static_cast<float>(record - kNumKeyframes) - 1000);
     }
   }
   EXPECT_LE(loader.statistics().bytes_read, (kNumKeyframes + 40) * 3 * 4096);
